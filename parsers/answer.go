@@ -8,6 +8,7 @@ package parsers
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/rax-project/rax/rationale"
 )
@@ -37,13 +38,71 @@ type Answer struct {
 	Refusal string
 	// Usage is what the provider counted.
 	Usage Usage
-	// Cut says that the stream stopped before its end: what arrived is kept.
+	// Cut says that the stream stopped before its end: what arrived is kept, and
+	// no call of it is to be executed.
 	Cut bool
 	// Skipped counts content that is no text, thinking or call, by its type
 	// ("image", "audio", ...).
 	Skipped map[string]int
 	// Warnings name what was odd, in words for a person.
 	Warnings []string
+}
+
+// Text is what the model wrote to the user: its text parts joined.
+func (a *Answer) Text() string { return a.join(PartText) }
+
+// Thinking is the thinking that was disclosed, joined; summaries that the
+// provider wrote are in it.
+func (a *Answer) Thinking() string { return a.join(PartThinking) }
+
+// reasoningFormats is the order in which [Answer.Reasoning] looks for thinking:
+// the chain of specification 002, with what is not verbatim behind it.
+var reasoningFormats = [...]string{"parsed", "raw", "anthropic", "think_tags", "summary"}
+
+// Reasoning is the thinking as specification 002 has it: one text and the one
+// format in which it was disclosed. A format of "hidden" has no text; without
+// any thinking both are empty.
+func (a *Answer) Reasoning() (text, format string) {
+	for _, format := range reasoningFormats {
+		var b strings.Builder
+		for _, p := range a.Parts {
+			if p.Kind == PartThinking && p.Format == format {
+				b.WriteString(p.Text)
+			}
+		}
+		if b.Len() > 0 {
+			return b.String(), format
+		}
+	}
+	if a.Withheld() {
+		return "", "hidden"
+	}
+	return "", ""
+}
+
+func (a *Answer) join(kind PartKind) string {
+	var b strings.Builder
+	for _, p := range a.Parts {
+		if p.Kind == kind {
+			b.WriteString(p.Text)
+		}
+	}
+	return b.String()
+}
+
+// Withheld reports whether the model thought and the provider kept the words
+// to itself: hidden thinking and no text of thinking at all.
+func (a *Answer) Withheld() bool {
+	hidden := false
+	for _, p := range a.Parts {
+		if p.Kind == PartThinking {
+			if p.Text != "" {
+				return false
+			}
+			hidden = true
+		}
+	}
+	return hidden
 }
 
 // PartKind tells the pieces of an answer apart.
@@ -72,8 +131,10 @@ type Part struct {
 	// Format says how the provider disclosed thinking: parsed, raw, think_tags,
 	// anthropic, summary or hidden (specification 002, widened).
 	Format string
-	// Signed is the provider's signature or encrypted payload of a thinking
-	// part, byte for byte as it must be sent back.
+	// Signed is the provider's signature or encrypted payload, byte for byte as
+	// it must be sent back: a JSON string with the signature alone, or the
+	// whole object where the format wants it back whole. It belongs to
+	// thinking; Gemini also signs texts and calls.
 	Signed json.RawMessage
 	// Call is the index in Calls (PartCall) or Builtin (PartBuiltin).
 	Call int
@@ -85,13 +146,18 @@ type Call struct {
 	ID   string
 	Name string
 	// Arguments is the argument object as the provider sent it, without an
-	// injected rationale argument. It is not valid JSON when Invalid is set.
+	// injected rationale argument; {} when it sent none. The free text of a
+	// custom tool is a JSON string. It is not valid JSON when Invalid is set.
 	Arguments json.RawMessage
+	// Taken is the value of the injected rationale argument that [Attach] took
+	// out of Arguments, as the model wrote it; nil when there was none.
+	Taken json.RawMessage
 	// Invalid says that the arguments are no valid JSON and are kept raw.
 	Invalid bool
 	// Pointer is the JSON Pointer of the call in the whole body.
 	Pointer string
-	// Capture is what became of its rationale.
+	// Capture is what became of its rationale. Its Part is an index in the
+	// answer's Parts; for source argument its Span lies in Taken.
 	Capture rationale.Capture
 }
 
@@ -105,12 +171,14 @@ type Builtin struct {
 // Usage is a provider's count of tokens. A nil field was not stated.
 type Usage struct {
 	// Input includes cached tokens, whatever the provider's own convention.
-	Input      *int64 `json:"input,omitempty"`
+	Input *int64 `json:"input,omitempty"`
+	// Output includes reasoning tokens, whatever the provider's own convention.
 	Output     *int64 `json:"output,omitempty"`
 	Reasoning  *int64 `json:"reasoning,omitempty"`
 	CacheRead  *int64 `json:"cacheRead,omitempty"`
 	CacheWrite *int64 `json:"cacheWrite,omitempty"`
 	Total      *int64 `json:"total,omitempty"`
-	// Raw is the provider's own usage object, unchanged.
+	// Raw is the provider's own usage object: of a stream that sends it in
+	// halves both merged, of Ollama the members of the answer that count.
 	Raw json.RawMessage `json:"raw,omitempty"`
 }

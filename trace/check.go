@@ -23,8 +23,8 @@ func (v Violation) String() string {
 // a run, that each run starts once and before anything else, that parents exist
 // before their sub-runs, that calls and their ends pair, that nothing but
 // safety notes follows the end of a run. It goes on after a violation. Traces of other
-// programs may break some of them and can be read all the same. Errors of the
-// sequence itself are returned as they come.
+// programs may break some of them and can be read all the same. The error is the
+// last one of the sequence itself, nil when it has none.
 func Check(records iter.Seq2[Record, error]) ([]Violation, error) {
 	c := checker{runs: make(map[string]*checkedRun)}
 	var last error
@@ -100,7 +100,7 @@ func (c *checker) addKind(run *checkedRun, row *Row) {
 			c.report(row.place, run.id, "second-start", "the run starts again")
 		}
 		run.started = true
-		if parent := row.Str(FieldParentRunID); parent != "" && c.runs[parent] == nil {
+		if parent := row.Str(FieldParentRunID); parent != "" && (parent == run.id || c.runs[parent] == nil) {
 			c.report(row.place, run.id, "unknown-parent", "the parent run has no event before")
 		}
 	case KindRunCompleted:
@@ -125,8 +125,12 @@ func (c *checker) finish() {
 			c.report(run.place, id, "no-end", "the run has no run-completed")
 			continue
 		}
-		if n := len(run.open); n > 0 {
-			c.report(run.place, id, "open-call", "%d calls have no end", n)
+		n := 0
+		for _, calls := range run.open {
+			n += calls
+		}
+		if n > 0 {
+			c.report(run.place, id, "open-call", "calls without an end: %d", n)
 		}
 	}
 }

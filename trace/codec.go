@@ -22,7 +22,10 @@ type plan struct {
 }
 
 type planField struct {
-	name      string
+	name string
+	// key is the name as it is written: a JSON string and its colon. It comes
+	// from the source of this package, so it needs no scrubbing.
+	key       string
 	index     []int
 	omitEmpty bool
 }
@@ -65,6 +68,6 @@ func (p *plan) collect(t reflect.Type, prefix []int) {
 		if name == "" || name == "-" {
 			continue
 		}
-		p.fields = append(p.fields, planField{name: name, index: index, omitEmpty: opts == "omitempty"})
+		p.fields = append(p.fields, planField{name: name, key: `"` + name + `":`, index: index, omitEmpty: opts == "omitempty"})
 	}
 }

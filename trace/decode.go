@@ -66,20 +66,14 @@ func Decode(r Record) (Event, []Warning, error) {
 	return ev, warnings, nil
 }
 
-// kindOf reads the kind of a line that is a JSON object.
+// kindOf reads the kind of a line that is a JSON object. It does not copy the
+// line, which every record of a Reader passes through.
 func kindOf(line []byte) (Kind, bool) {
-	var kind Kind
-	found := false
-	gjson.ParseBytes(line).ForEach(func(key, value gjson.Result) bool {
-		if key.String() != "kind" {
-			return true
-		}
-		if value.Type == gjson.String && value.Str != "" {
-			kind, found = Kind(value.String()).canonical(), true
-		}
-		return false
-	})
-	return kind, found
+	value := gjson.GetBytes(line, "kind")
+	if value.Type != gjson.String || value.Str == "" {
+		return "", false
+	}
+	return Kind(value.Str).canonical(), true
 }
 
 // assign sets v from a JSON value, and reports false and leaves v as it was if

@@ -57,7 +57,10 @@ type groupSync struct {
 func (g *groupSync) reach(n int64, written func() int64, sync func() error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.err != nil || g.synced >= n {
+	if g.synced >= n {
+		return nil
+	}
+	if g.err != nil {
 		return g.err
 	}
 	upTo := written()

@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/rax-project/rax/trace/safety"
 )
 
@@ -31,7 +29,7 @@ func (e *encoder) event(ev Event) error {
 	e.text("kind", string(ev.EventKind()))
 	v := reflect.ValueOf(ev).Elem()
 	p := planOf(v.Type())
-	if err := e.members(v, p, "", false); err != nil {
+	if _, err := e.members(v, p, "", false); err != nil {
 		return err
 	}
 	for _, m := range ev.Common().Extra {
@@ -40,7 +38,9 @@ func (e *encoder) event(ev Event) error {
 		if _, known := p.byName[m.Name]; known || m.Name == "kind" {
 			continue
 		}
-		e.name(m.Name, false)
+		e.buf = append(e.buf, ',')
+		e.text("name", m.Name)
+		e.buf = append(e.buf, ':')
 		if err := e.raw(m.Name, m.Value); err != nil {
 			return err
 		}
@@ -50,8 +50,9 @@ func (e *encoder) event(ev Event) error {
 }
 
 // members appends the planned members of v; first says that no member stands
-// before them in the object.
-func (e *encoder) members(v reflect.Value, p *plan, path string, first bool) error {
+// before them in the object. dropped says that safety refused a member that the
+// object cannot be without, such as the why of a rationale.
+func (e *encoder) members(v reflect.Value, p *plan, path string, first bool) (dropped bool, err error) {
 	for _, f := range p.fields {
 		fv := v.FieldByIndex(f.index)
 		if absent(fv, f.omitEmpty) {
@@ -62,18 +63,26 @@ func (e *encoder) members(v reflect.Value, p *plan, path string, first bool) err
 			field = path + "." + f.name
 		}
 		mark := len(e.buf)
-		e.name(f.name, first)
-		dropped, err := e.value(fv, field)
+		e.comma(first)
+		e.buf = append(e.buf, f.key...)
+		refused, err := e.value(fv, field)
 		if err != nil {
-			return fmt.Errorf("%s: %w", field, err)
+			return false, fmt.Errorf("%s: %w", f.name, err)
 		}
-		if dropped && f.omitEmpty {
+		if refused && f.omitEmpty {
 			e.buf = e.buf[:mark]
 			continue
 		}
+		dropped = dropped || refused
 		first = false
 	}
-	return nil
+	return dropped, nil
+}
+
+func (e *encoder) comma(first bool) {
+	if !first {
+		e.buf = append(e.buf, ',')
+	}
 }
 
 func absent(v reflect.Value, omitEmpty bool) bool {
@@ -109,28 +118,20 @@ func (e *encoder) value(v reflect.Value, field string) (dropped bool, err error)
 		return e.value(v.Elem(), field)
 	case reflect.Struct:
 		e.buf = append(e.buf, '{')
-		if err := e.members(v, planOf(v.Type()), field, true); err != nil {
-			return false, err
-		}
+		dropped, err = e.members(v, planOf(v.Type()), field, true)
 		e.buf = append(e.buf, '}')
+		return dropped, err
 	case reflect.Slice:
 		if v.Type() == rawType {
 			return false, e.raw(field, v.Bytes())
 		}
-		e.buf = append(e.buf, '[')
-		for i := range v.Len() {
-			if i > 0 {
-				e.buf = append(e.buf, ',')
-			}
-			if _, err := e.value(v.Index(i), field); err != nil {
-				return false, err
-			}
-		}
-		e.buf = append(e.buf, ']')
+		return false, e.list(v, field)
 	case reflect.Map:
 		e.buf = append(e.buf, '{')
 		for i, k := range sortedKeys(v) {
-			e.name(k, i == 0)
+			e.comma(i == 0)
+			e.text("name", k)
+			e.buf = append(e.buf, ':')
 			if _, err := e.value(v.MapIndex(reflect.ValueOf(k)), field+"."+k); err != nil {
 				return false, err
 			}
@@ -142,6 +143,27 @@ func (e *encoder) value(v reflect.Value, field string) (dropped bool, err error)
 	return false, nil
 }
 
+// list appends an array, without the elements that safety refused.
+func (e *encoder) list(v reflect.Value, field string) error {
+	e.buf = append(e.buf, '[')
+	first := true
+	for i := range v.Len() {
+		mark := len(e.buf)
+		e.comma(first)
+		refused, err := e.value(v.Index(i), field)
+		if err != nil {
+			return err
+		}
+		if refused {
+			e.buf = e.buf[:mark]
+			continue
+		}
+		first = false
+	}
+	e.buf = append(e.buf, ']')
+	return nil
+}
+
 // sortedKeys gives the keys of a map in one order, so that equal events are
 // equal bytes.
 func sortedKeys(v reflect.Value) []string {
@@ -151,14 +173,6 @@ func sortedKeys(v reflect.Value) []string {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-func (e *encoder) name(name string, first bool) {
-	if !first {
-		e.buf = append(e.buf, ',')
-	}
-	e.text("name", name)
-	e.buf = append(e.buf, ':')
 }
 
 // text appends s as a JSON string after the safety session has seen it.
@@ -174,10 +188,16 @@ func (e *encoder) text(field, s string) (blocked bool) {
 }
 
 // raw appends a JSON value, on one line. What is no JSON is kept as a string.
+// Bytes that are no UTF-8, which can only stand inside its strings, become
+// U+FFFD.
 func (e *encoder) raw(field string, raw []byte) error {
-	if !gjson.ValidBytes(raw) {
+	if !validJSON(raw) {
 		e.text(field, string(raw))
 		return nil
+	}
+	raw = bytes.Trim(raw, " \t\r\n") // what stands around a value is not its own
+	if !utf8.Valid(raw) {
+		raw = []byte(string([]rune(string(raw))))
 	}
 	if bytes.ContainsAny(raw, "\r\n") {
 		var compact bytes.Buffer

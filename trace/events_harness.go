@@ -16,14 +16,17 @@ type LLMExchange struct {
 	Tokens     *Tokens  `json:"tokens,omitempty"`
 	CostUsd    *float64 `json:"costUsd,omitempty"`
 	// Cut says that the answer stopped before its end.
-	Cut                   bool            `json:"cut,omitempty"`
-	Temperature           *float64        `json:"temperature,omitempty"`
-	MaxTokens             *int64          `json:"maxTokens,omitempty"`
-	ToolSchemaNames       []string        `json:"toolSchemaNames,omitempty"`
-	SystemPromptTruncated bool            `json:"systemPromptTruncated,omitempty"`
-	SystemPrompt          string          `json:"systemPrompt,omitempty"`
-	Messages              json.RawMessage `json:"messages,omitempty"`
-	Response              json.RawMessage `json:"response,omitempty"`
+	Cut                   bool     `json:"cut,omitempty"`
+	Temperature           *float64 `json:"temperature,omitempty"`
+	MaxTokens             *int64   `json:"maxTokens,omitempty"`
+	ToolSchemaNames       []string `json:"toolSchemaNames,omitempty"`
+	SystemPromptTruncated bool     `json:"systemPromptTruncated,omitempty"`
+	// MessagesFrom is the index, in the prompt, of the first of Messages: the
+	// ones before stand in earlier exchanges of the run.
+	MessagesFrom int             `json:"messagesFrom,omitempty"`
+	SystemPrompt string          `json:"systemPrompt,omitempty"`
+	Messages     json.RawMessage `json:"messages,omitempty"`
+	Response     json.RawMessage `json:"response,omitempty"`
 }
 
 // EntropyScored is a score of how scattered the run looks.

@@ -33,7 +33,9 @@ type ImportSource struct {
 	Version string `json:"version,omitempty"`
 }
 
-// RunCompleted closes a run. Status is "success", "failure" or "cancelled".
+// RunCompleted closes a run. Status is "success", "failure" or "cancelled"; of an
+// imported transcript, which does not say whether the run did what was asked,
+// "completed", "failure", "cancelled" or "unknown".
 type RunCompleted struct {
 	Base
 	Status string `json:"status"`

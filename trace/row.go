@@ -146,6 +146,9 @@ func RowOf(rec Record) (Row, error) {
 
 // Raw is the JSON of the field as the line has it, nil when it is absent.
 func (r *Row) Raw(f Field) []byte {
+	if !r.Has(f) {
+		return nil
+	}
 	t := r.tokens[f]
 	return r.line[t.start:t.end:t.end]
 }

@@ -1,6 +1,9 @@
 package trace
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/rax-project/rax/rationale"
 	"github.com/rax-project/rax/trace/safety"
 )
@@ -14,33 +17,42 @@ func screen(ev Event, s *safety.Session) (Event, []safety.Finding) {
 	if !ok || call.Rationale == nil {
 		return ev, nil
 	}
-	findings, blocked := refused(call.Rationale, s)
-	if !blocked {
+	findings := refused(call.Rationale, s)
+	if findings == nil {
 		return ev, nil
 	}
 	kept := *call
 	kept.Rationale = nil
 	kept.RationaleStatus = rationale.Blocked
-	kept.RationaleReason = "refused by safety rule " + findings[len(findings)-1].Rule
+	kept.RationaleReason = "refused by safety rule " + findings[0].Rule
 	return &kept, findings
 }
 
-// refused reports whether safety refuses any text of a rationale.
-func refused(r *rationale.Rationale, s *safety.Session) ([]safety.Finding, bool) {
-	texts := append([]string{r.Why}, r.Refs...)
-	for _, a := range r.Alternatives {
-		texts = append(texts, a.Option, a.RejectedBecause)
+// refused gives the findings, those that refuse it first, of the first text of
+// a rationale that safety refuses; nil if it refuses none.
+func refused(r *rationale.Rationale, s *safety.Session) []safety.Finding {
+	type text struct{ field, text string }
+	texts := []text{{"rationale.why", r.Why}}
+	for _, ref := range r.Refs {
+		texts = append(texts, text{"rationale.refs", ref})
 	}
-	for _, text := range texts {
-		if res := s.Text("rationale.why", text); res.Blocked {
-			return res.Findings, true
+	for _, a := range r.Alternatives {
+		texts = append(texts,
+			text{"rationale.alternatives.option", a.Option},
+			text{"rationale.alternatives.rejectedBecause", a.RejectedBecause})
+	}
+	for _, t := range texts {
+		if res := s.Text(t.field, t.text); res.Blocked {
+			found := slices.Clone(res.Findings)
+			slices.SortStableFunc(found, func(a, b safety.Finding) int { return cmp.Compare(b.Action, a.Action) })
+			return found
 		}
 	}
-	return nil, false
+	return nil
 }
 
 // note writes one safety-applied event per rule and field that changed the
-// event just stored, and the metric of a blocked call. The caller holds w.mu.
+// event just stored. The caller holds w.mu.
 func (w *Writer) note(ev Event, findings []safety.Finding) error {
 	type key struct{ rule, field string }
 	counts := make(map[key]int)
@@ -57,13 +69,12 @@ func (w *Writer) note(ev Event, findings []safety.Finding) error {
 		}
 		delete(counts, k)
 		applied := &SafetyApplied{
-			Base: Base{
-				RunID: base.RunID, RootRunID: base.RootRunID, ParentRunID: base.ParentRunID, Depth: base.Depth,
-				Timestamp: base.Timestamp, Iter: base.Iter, CallID: base.CallID, Seq: w.opt.NextSeq,
-			},
+			Base: *base,
 			Rule: f.Rule, Action: f.Action.String(), Severity: f.Severity.String(), Field: f.Field,
 			Target: &target, Count: n,
 		}
+		applied.Seq = w.opt.NextSeq
+		applied.Extra = nil
 		enc := encoder{buf: w.buf[:0], session: w.session}
 		if err := enc.event(applied); err != nil {
 			return err

@@ -84,6 +84,9 @@ func NewWriter(file File, opt WriterOptions) (*Writer, error) {
 // The returned Record owns its memory. Under the policy "continue" a refused
 // write is no error; see [Writer.Untraced].
 func (w *Writer) Write(ev Event) (Record, error) {
+	if ev.EventKind() == "" {
+		return Record{}, ErrNoKind
+	}
 	if ev.Common().RunID == "" {
 		return Record{}, fmt.Errorf("%s: runId is empty", ev.EventKind())
 	}
@@ -119,7 +122,13 @@ func (w *Writer) write(ev Event) (Record, int64, error) {
 	if err != nil {
 		return rec, n, err
 	}
-	return rec, n, w.note(ev, append(applied, enc.findings...))
+	if err := w.note(ev, append(applied, enc.findings...)); err != nil {
+		return rec, n, err
+	}
+	if n > 0 {
+		n = w.writes // the notes are part of what this Write promises
+	}
+	return rec, n, nil
 }
 
 func (w *Writer) stamp(start *RunStarted) {
@@ -135,7 +144,7 @@ func (w *Writer) stamp(start *RunStarted) {
 // Copy stores a record of another trace as it is, its seq included. It is for
 // imports of rax's own format; a record is scrubbed already.
 func (w *Writer) Copy(rec Record) (Record, error) {
-	if bytes.IndexByte(rec.line, '\n') >= 0 {
+	if len(rec.line) == 0 || bytes.IndexByte(rec.line, '\n') >= 0 {
 		return Record{}, errors.New("a record must be one line")
 	}
 	w.mu.Lock()
@@ -156,7 +165,9 @@ func (w *Writer) append(line []byte) (Record, int64, error) {
 	if w.stopped != nil {
 		return w.refuse(line)
 	}
-	owned := append(bytes.Clone(line), '\n')
+	owned := make([]byte, len(line)+1)
+	copy(owned, line)
+	owned[len(line)] = '\n'
 	n, err := w.file.Write(owned)
 	if err == nil && n < len(owned) {
 		err = io.ErrShortWrite
@@ -228,15 +239,20 @@ func (w *Writer) Untraced() (lost int64, why error) {
 // that went wrong since the Writer was made, once.
 func (w *Writer) Close() error {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	if w.closed {
+		w.mu.Unlock()
 		return ErrClosed
 	}
 	w.closed = true
-	errs := []error{w.stopped}
-	if w.opt.Durability != DurabilityNone && w.stopped == nil {
-		if err := w.file.Sync(); err != nil {
-			errs = append(errs, fmt.Errorf("%s: sync: %w", w.opt.Name, err))
+	stopped, n := w.stopped, w.writes
+	w.mu.Unlock()
+
+	errs := []error{stopped}
+	if w.opt.Durability != DurabilityNone && stopped == nil {
+		// Through the group, so that a Write that still waits for its sync
+		// finds it done and not the file closed.
+		if err := w.sync.reach(n, func() int64 { return n }, w.file.Sync); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", w.opt.Name, err))
 		}
 	}
 	if err := w.file.Close(); err != nil {

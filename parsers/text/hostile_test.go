@@ -1,0 +1,104 @@
+package text
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// hostile are units that, repeated, have made parsers slow.
+var hostile = map[string]string{
+	"braces":           "{",
+	"brackets":         "[",
+	"blocks":           "<tool_call>",
+	"close tags":       "</tool_call>",
+	"open objects":     `{"name":"web_search","arguments":`,
+	"calls":            `{"name":"web_search","arguments":{}}`,
+	"tagged calls":     `<tool_call>{"name":"web_search","arguments":{}}</tool_call>`,
+	"open tagged":      `<tool_call>{"name":"web_search",`,
+	"tagged comment":   `<tool_call>[1,/*`,
+	"tagged lines":     "<tool_call>\na: b\n",
+	"one big block":    "a: b\n",
+	"functions":        "<function=",
+	"parameters":       "<function=web_search><parameter=a>",
+	"quotes in prose":  `["x" [`,
+	"single quotes":    `['`,
+	"quotes by turns":  `["['`,
+	"comments":         `["a",/*`,
+	"line comments":    `[1,//`,
+	"thinking":         "<think>",
+	"thinking mention": "x <think ",
+	"thinking lines":   "<think>\n</think>\n",
+	"rationale":        `<rationale call="1">`,
+	"rationale blocks": `<rationale call="1">{"why":"x"}</rationale>`,
+	"fences":           "```json\n",
+	"examples":         "e.g. {\"name\":\"web_search\",\"arguments\":{}}\n",
+	"definitions":      `{"name":"web_search","description":"","parameters":{"p":`,
+	"flat":             `{"tool":"web_search","p":`,
+	"blanks":           " ",
+	"numbers":          "[1,",
+	"lines of JSON":    "a: [/*\n",
+	"backslashes":      `["\`,
+}
+
+func TestHostile(t *testing.T) {
+	for name, unit := range hostile {
+		text := strings.Repeat(unit, 2_000_000/len(unit))
+		if name == "one big block" || name == "lines of JSON" {
+			text = "<tool_call>\n" + text
+		}
+		start := time.Now()
+		Parse(text, tools)
+		if took := time.Since(start); took > 8*time.Second {
+			t.Errorf("%s: %v for 2 MB", name, took)
+		} else if testing.Verbose() {
+			t.Logf("%s: %v", name, took)
+		}
+	}
+}
+
+// TestHostileWide repeats calls behind a wide gap that a careless parser walks
+// for each of them.
+func TestHostileWide(t *testing.T) {
+	gap := strings.Repeat(" ", 1_000_000)
+	for _, unit := range []string{`{"name":"web_search","arguments":{}}`, `<tool_call>{"name":"web_search","arguments":{}}</tool_call>`} {
+		many := strings.Repeat(unit, 1_000_000/len(unit))
+		for _, text := range []string{gap + "\n```\n" + many, "```\n" + gap + many, many + gap, "<tool_call>" + gap + many} {
+			start := time.Now()
+			Parse(text, tools)
+			if took := time.Since(start); took > 8*time.Second {
+				t.Errorf("%.12q: %v for 2 MB", unit, took)
+			}
+		}
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	for name, unit := range hostile {
+		for size, label := range map[int]string{200_000: "200kB", 2_000_000: "2MB"} {
+			text := strings.Repeat(unit, size/len(unit))
+			b.Run(strings.ReplaceAll(name, " ", "_")+"/"+label, func(b *testing.B) {
+				b.SetBytes(int64(len(text)))
+				for b.Loop() {
+					Parse(text, tools)
+				}
+			})
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	if len(cases) == 0 || len(hostile) == 0 {
+		f.Fatal("no seeds")
+	}
+	for _, tt := range cases {
+		f.Add(tt.in)
+	}
+	for _, unit := range hostile {
+		f.Add(strings.Repeat(unit, 5))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		check(t, text, Parse(text, tools))
+		check(t, text, Parse(text, nil))
+	})
+}
