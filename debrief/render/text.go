@@ -61,9 +61,9 @@ func harmful(r rune) bool {
 	return false
 }
 
-// Quote puts clean text in double quotes. Quotes inside become single ones, so
+// Quote puts clean text in double quotes, those inside escaped, so
 // that the end of what was stated is always plain to see.
-func Quote(s string) string { return `"` + strings.ReplaceAll(Clean(s), `"`, "'") + `"` }
+func Quote(s string) string { return `"` + strings.ReplaceAll(Clean(s), `"`, `\"`) + `"` }
 
 // clip cuts a line to width columns, 0 meaning any.
 func clip(line string, width int) string {

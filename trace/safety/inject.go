@@ -24,6 +24,7 @@ func matchTemplate(in *input, at, end int) (int, int, verdict) {
 		return 0, 0, no
 	}
 	closing := bar + ">"
+	in.saw(stop + len(closing))
 	if rest := string(in.b[stop:min(len(in.b), stop+len(closing))]); rest != closing {
 		if strings.HasPrefix(closing, rest) {
 			return 0, 0, in.end(len(in.b))
@@ -51,6 +52,7 @@ func matchPhrase(in *input, at, end int) (int, int, verdict) {
 	stop := min(len(in.b), at+64)
 	whose := false
 	for i := at; i < stop; i++ {
+		in.saw(i + 12) // the longest word below
 		switch c := in.b[i]; {
 		case c == '.' || c == '\n' || c == '"':
 			return 0, 0, no

@@ -2,6 +2,7 @@ package safety
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -11,6 +12,8 @@ const (
 	maxDepth = 10_000
 	// maxLevels bounds how often JSON in a string in JSON is unwrapped.
 	maxLevels = 5
+	// maxRounds bounds how often a changed text is looked at again.
+	maxRounds = 8
 	// maxPath bounds the keys that name a field.
 	maxPath = 8
 )
@@ -27,14 +30,39 @@ func (s *Session) JSON(dst []byte, field string, raw []byte) ([]byte, []Finding)
 	if first < 0 && s.p.short(len(raw)) {
 		return append(dst, raw...), nil
 	}
-	w := walker{s: s, field: field, raw: raw, next: first}
-	if !w.walk() {
-		w.edits = s.nested(&view{b: raw}, field, s.scrub(raw, field, s.p.limit(field)), 0)
-	}
-	if len(w.edits) == 0 {
+	edits := s.walk(field, raw, first)
+	if len(edits) == 0 {
 		return append(dst, raw...), nil
 	}
-	return apply(dst, raw, w.edits)
+	// A mark that came from one level of decoding ends the text before it on
+	// the other levels too, so those are looked at again until nothing changes.
+	var findings []Finding
+	for round := 1; ; round++ {
+		for _, e := range edits {
+			findings = append(findings, e.find)
+		}
+		if !marked(edits) || round == maxRounds {
+			return apply(dst, raw, edits), findings
+		}
+		raw = apply(make([]byte, 0, len(raw)), raw, edits)
+		if edits = changes(s.walk(field, raw, s.p.set.armed(raw, 0))); len(edits) == 0 {
+			return append(dst, raw...), findings
+		}
+	}
+}
+
+// walk returns what to change in raw.
+func (s *Session) walk(field string, raw []byte, first int) []edit {
+	w := walker{s: s, field: field, raw: raw, next: first}
+	if !w.walk() {
+		return s.nested(&view{b: raw}, field, s.scrub(raw, field, s.p.limit(field)), 0)
+	}
+	return w.edits
+}
+
+// changes drops the edits that only note something.
+func changes(edits []edit) []edit {
+	return slices.DeleteFunc(edits, func(e edit) bool { return e.end == e.start && e.text == "" })
 }
 
 // Line is JSON for one line of a JSONL file: fields are named from the top
@@ -304,7 +332,7 @@ func (w *walker) path(isKey bool) string {
 			key = key[:runeStart(key, 64)]
 		}
 		if w.s.p.set.armed(key, 0) >= 0 {
-			key, _ = apply(nil, key, w.s.scrub(key, "", noLimit))
+			key = apply(nil, key, w.s.scrub(key, "", noLimit))
 		}
 		parts = append(parts, string(key))
 	}

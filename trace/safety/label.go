@@ -166,12 +166,14 @@ func separator(in *input, i int, flag, tag bool) (int, byte, verdict) {
 	for n := 0; n < 2 && i < len(in.b) && bytes.IndexByte([]byte("\"'`])"), in.b[i]) >= 0; n++ {
 		quoted = true
 		i++
+		in.saw(i + 1)
 	}
 	j, v := in.run(i, &blanks, maxBlank)
 	if v == more || j == len(in.b) {
 		return 0, 0, in.end(j)
 	}
 	sep := in.b[j]
+	in.saw(j + 3)
 	switch {
 	case sep == ':' || sep == '=':
 		j++
@@ -220,6 +222,7 @@ func pairedValue(in *input, i int) (int, byte, verdict) {
 		if i+k >= len(in.b) {
 			return 0, 0, in.end(i + k)
 		}
+		in.saw(i + k + 1)
 		if lower(in.b[i+k]) != name[k] {
 			return 0, 0, no
 		}
@@ -272,6 +275,7 @@ func value(in *input, i int) (start, stop int, quoted bool, v verdict) {
 				}
 				return start, len(in.b), true, yes // cut off in the middle
 			}
+			in.saw(stop + 2)
 			switch c := in.b[stop]; {
 			case c == q, c == '\\' && escaped:
 				return start, stop, true, yes

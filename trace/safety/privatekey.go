@@ -21,14 +21,12 @@ func matchPrivateKey(in *input, at, end int) (int, int, verdict) {
 	limit := at + maxSpan
 	window := in.b[head:min(len(in.b), limit)]
 	const endMark = "-----END "
-	// A key holds no other, nor the mark of one: so the look ahead stays linear,
-	// and the end of a key that was redacted ends no key before it.
-	open := true
-	for _, stop := range [...]string{"-----BEGIN ", "[redacted:private-key#"} {
-		if i := bytes.Index(window, []byte(stop)); i >= 0 {
-			window, open = window[:i], false
-		}
+	// A key holds no other key: so the look ahead stays linear.
+	next := bytes.Index(window, []byte("-----BEGIN "))
+	if next >= 0 {
+		window = window[:next]
 	}
+	in.saw(head + len(window) + len("-----BEGIN "))
 	if i := bytes.Index(window, []byte(endMark)); i >= 0 {
 		stop, tv := in.run(head+i+len(endMark), &armourName, 48)
 		if tv == more {
@@ -39,7 +37,7 @@ func matchPrivateKey(in *input, at, end int) (int, int, verdict) {
 		}
 		return at, stop, yes
 	}
-	if open && len(in.b) < limit && !in.final {
+	if next < 0 && len(in.b) < limit && !in.final {
 		return 0, 0, more
 	}
 	if n := keyLines(window); n > 0 {

@@ -1,5 +1,7 @@
 package safety
 
+import "bytes"
+
 // verdict is what a matcher says about one anchor.
 type verdict uint8
 
@@ -16,6 +18,7 @@ type input struct {
 	b     []byte
 	floor int
 	final bool // nothing follows b
+	reach int  // how far the matchers of an anchor looked
 }
 
 // before returns the byte before position i, or 0 where the view begins.
@@ -34,16 +37,21 @@ func (in *input) end(i int) verdict {
 	return no
 }
 
+// saw notes that a matcher looked at the bytes before i.
+func (in *input) saw(i int) { in.reach = max(in.reach, min(i, len(in.b))) }
+
 // run returns the end of the run of class bytes from i, at most limit long. Its
 // verdict is more where the run could still grow, else yes.
 func (in *input) run(i int, class *class, limit int) (int, verdict) {
-	stop := min(len(in.b), i+limit)
 	full := i + limit
+	stop := min(len(in.b), full)
 	for ; i < stop; i++ {
 		if !class[in.b[i]] {
+			in.saw(i + 1)
 			return i, yes
 		}
 	}
+	in.saw(i + 1)
 	if i < full && !in.final {
 		return i, more
 	}
@@ -56,41 +64,138 @@ type match struct {
 	rule       ruleID
 }
 
+// refusal is an anchor without a match whose matcher looked as far as reach.
+type refusal struct{ at, reach int }
+
 // scan decides b from position pos on, left to right: the leftmost anchor
 // wins, then the longest. It returns the matches and how far b is decided; with
-// final that is all of it. What it decides depends on the bytes alone, never
-// on how they were cut into calls, so a stream and a whole text agree.
+// final that is all of it.
+//
+// What it decides depends on the bytes alone, never on how they were cut into
+// calls, so a stream and a whole text agree. And it finds nothing in its own
+// output, since no matcher looks across a mark: a mark that is there already
+// ends the text before it, and so does a match that is to become one (again).
 func scan(in *input, pos int, matches []match) ([]match, int) {
+	text, final := in.b, in.final
+	defer func() { in.b, in.final = text, final }()
+	for {
+		start, end, whole := nextMark(text, pos)
+		if start < 0 || !whole && final {
+			in.b, in.final = text, final
+			return scanText(in, pos, matches, nil)
+		}
+		in.b, in.final = text[:start], whole
+		if matches, pos = scanText(in, pos, matches, nil); !whole {
+			return matches, pos
+		}
+		pos, in.floor = end, end
+	}
+}
+
+// scanText is scan for a text without marks. The refusals are those of anchors
+// before pos.
+func scanText(in *input, pos int, matches []match, refused []refusal) ([]match, int) {
 	f := in.set
 	for {
 		pos = f.candidate(in.b, pos)
 		if pos+3 > len(in.b) {
 			break
 		}
+		in.reach = pos
 		m, v := decide(in, pos, false)
-		switch v {
-		case more:
-			return matches, pos
-		case yes:
-			matches = append(matches, m)
-			pos, in.floor = m.end, m.end
-		default:
-			pos++
+		if v == more {
+			break
 		}
+		if v == yes {
+			matches = append(again(in, m.start, matches, refused), m)
+			pos, in.floor, refused = m.end, m.end, refused[:0]
+			continue
+		}
+		if in.reach > pos+1 {
+			if k := len(refused); k > 0 && refused[k-1].reach <= pos {
+				refused = open(refused, pos)
+			}
+			refused = append(refused, refusal{pos, in.reach})
+		}
+		pos++
 	}
 	if in.final {
 		return matches, len(in.b)
 	}
-	for ; pos < len(in.b); pos++ {
-		if f.at(in.b, pos, func(*anchor, int) bool { return true }) {
-			break
+	for pos < len(in.b) && !f.at(in.b, pos, func(*anchor, int) bool { return true }) {
+		if pos+3 <= len(in.b) {
+			break // a matcher asked for more
+		}
+		pos++
+	}
+	for _, r := range refused {
+		if r.reach > pos {
+			return matches, min(pos, r.at)
 		}
 	}
 	return matches, pos
 }
 
-// decide asks the rules (onlySpecific: but the labelled ones) whose anchors begin at pos. The longest anchor is
-// asked first, so it collects them before it asks.
+// again looks once more, with start as the end of the text, at the anchors that
+// were refused on what stands behind start: a mark will stand there.
+func again(in *input, start int, matches []match, refused []refusal) []match {
+	for i, r := range refused {
+		if r.reach > start {
+			before := input{set: in.set, b: in.b[:start], floor: in.floor, final: true}
+			matches, _ = scanText(&before, r.at, matches, refused[:i:i])
+			break
+		}
+	}
+	return matches
+}
+
+// open keeps the refusals that looked beyond pos.
+func open(refused []refusal, pos int) []refusal {
+	kept := refused[:0]
+	for _, r := range refused {
+		if r.reach > pos {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+const markHead = "[redacted:"
+
+// nextMark returns the first mark in b from pos on, or -1. It is not whole where
+// b ends within what may become one.
+func nextMark(b []byte, pos int) (start, end int, whole bool) {
+	for i := pos; ; i++ {
+		k := bytes.IndexByte(b[i:], '[')
+		if k < 0 {
+			return -1, -1, false
+		}
+		i += k
+		head := b[i:min(len(b), i+len(markHead))]
+		if string(head) != markHead[:len(head)] {
+			continue
+		}
+		j := i + len(head)
+		for name := j; j < len(b) && j-name < 40 && (b[j] == '-' || 'a' <= b[j] && b[j] <= 'z' || '0' <= b[j] && b[j] <= '9'); {
+			j++
+		}
+		if j < len(b) && b[j] == '#' {
+			j++
+			for number := j; j < len(b) && j-number < 19 && '0' <= b[j] && b[j] <= '9'; {
+				j++
+			}
+		}
+		if j == len(b) {
+			return i, j, false
+		}
+		if b[j] == ']' && '0' <= b[j-1] && b[j-1] <= '9' {
+			return i, j + 1, true
+		}
+	}
+}
+
+// decide asks the rules (onlySpecific: but the labelled ones) whose anchors
+// begin at pos. The longest anchor is asked first, so it collects them before.
 func decide(in *input, pos int, onlySpecific bool) (match, verdict) {
 	type hit struct {
 		rule ruleID
@@ -110,6 +215,7 @@ func decide(in *input, pos int, onlySpecific bool) (match, verdict) {
 		return match{}, more
 	}
 	for n--; n >= 0; n-- {
+		in.saw(hits[n].end)
 		start, end, v := f.rules[hits[n].rule].match(in, pos, hits[n].end)
 		if v != no {
 			return match{start, end, hits[n].rule}, v

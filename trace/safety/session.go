@@ -194,8 +194,11 @@ func (s *Session) Text(field, text string) Result {
 	if edits == nil {
 		return Result{Text: text}
 	}
-	out, findings := apply(make([]byte, 0, len(text)), []byte(text), edits)
-	return Result{string(out), findings, blocked(findings)}
+	findings := make([]Finding, 0, len(edits))
+	for _, e := range edits {
+		findings = append(findings, e.find)
+	}
+	return Result{string(apply(make([]byte, 0, len(text)), []byte(text), edits)), findings, blocked(findings)}
 }
 
 func blocked(findings []Finding) bool {
@@ -208,14 +211,12 @@ func blocked(findings []Finding) bool {
 }
 
 // apply appends b with the edits made.
-func apply(dst, b []byte, edits []edit) ([]byte, []Finding) {
-	findings := make([]Finding, 0, len(edits))
+func apply(dst, b []byte, edits []edit) []byte {
 	last := 0
 	for _, e := range edits {
 		dst = append(dst, b[last:e.start]...)
 		dst = append(dst, e.text...)
 		last = e.end
-		findings = append(findings, e.find)
 	}
-	return append(dst, b[last:]...), findings
+	return append(dst, b[last:]...)
 }

@@ -25,6 +25,7 @@ type Stream struct {
 	tried   int // length of buf when it was last scanned
 	removed int // hidden bytes taken out before pos
 	gaps    []gap
+	filled  int // offset behind the last filler
 	cut     bool
 
 	findings []Finding
@@ -85,8 +86,15 @@ func (st *Stream) advance(ready int, final, force bool) string {
 		st.buf = append(st.buf, st.in[last:span[0]]...)
 		last = span[1]
 		fill := filler(st.buf)
-		st.gaps = append(st.gaps, gap{st.base + len(st.buf), span[1] - span[0] - len(fill)})
+		at := st.base + len(st.buf)
+		if at == st.filled { // goes on with the run that the filler stands for
+			at--
+		}
+		st.gaps = append(st.gaps, gap{at, span[1] - span[0] - len(fill)})
 		st.buf = append(st.buf, fill...)
+		if fill != "" {
+			st.filled = st.base + len(st.buf)
+		}
 		st.find(st.s.hiddenEdit(st.field, span).find)
 	}
 	st.buf = append(st.buf, st.in[last:n]...)

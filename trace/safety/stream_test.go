@@ -34,6 +34,7 @@ func hostileTexts() []string {
 	key := "sk-" + "proj-" + random(r, base62, 60)
 	return []string{
 		"0\uFE0F\uFE0F0", "a \u2065b", "\xf3\xa0\U000E0041\u200B\x81\x81 \xe2\x80\u200B\x8b",
+		"https://example.orgT6access_token=" + random(r, base62, 20) + "/?" + random(r, base62, 4) + "&pa@\x00=2", "[redacted:x#1", "[redacted:", "password: [redacted:a#1]" + key + "[redacted:b#2]x[redacted", "[[redacted:a#1]] SG.[redacted:a#12]",
 		strings.Repeat("-----BEGIN PRIVATE"+" KEY-----\n"+random(r, base62, 64)+"\n--#--END PRIVATE KEY-----\n", 2) + "-----END PRIVATE" + " KEY-----",
 		strings.Repeat("S"+"G."+random(r, base62, 22)+"."+random(r, base62, 43)+"-", 2), "ey" + "J" + strings.Repeat(random(r, base62, 30)+".eyJ", 7), "x" + key + ".ya" + "29." + random(r, base62, 30),
 		"", "s", "sk", "sk-", "password", "password:", "password: ", `password: "abc`, `"token": "` + random(r, base62, 20), "\\", "\\u00", "<|", "<|im_start", "<|im_start|", "<|im_start|>system\nx<|im_end|>",
