@@ -1,0 +1,88 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+)
+
+// Verdict is what a policy says about a call.
+type Verdict string
+
+// The verdicts.
+const (
+	Allow Verdict = "allow"
+	Ask   Verdict = "ask"
+	Deny  Verdict = "deny"
+)
+
+// Valid reports whether v is one of the verdicts.
+func (v Verdict) Valid() bool { return v == Allow || v == Ask || v == Deny }
+
+// Rule gives a verdict on the calls of some tools.
+type Rule struct {
+	// Tool is a tool's name, or a pattern of path.Match such as "github/*".
+	Tool string
+	// Effects restricts the rule to tools with one of these effects; empty
+	// means any.
+	Effects []string
+	Verdict Verdict
+	// Code and Message say why, in the trace and to the model.
+	Code    string
+	Message string
+}
+
+// Policy decides which calls may be made. The first rule that fits decides; a
+// call that none fits is allowed.
+type Policy struct{ Rules []Rule }
+
+// DefaultPolicy asks before anything is changed outside of the run.
+func DefaultPolicy() Policy {
+	return Policy{Rules: []Rule{{
+		Tool: "*", Effects: []string{"write", "execute"}, Verdict: Ask,
+		Code: "side-effect", Message: "the call changes something outside of the run",
+	}}}
+}
+
+// Decide gives the rule that decides about a call, and a rule that allows when
+// none fits.
+func (p Policy) Decide(tool, effects string) Rule {
+	for _, r := range p.Rules {
+		fits, err := path.Match(r.Tool, tool)
+		if r.Tool == "*" {
+			fits, err = true, nil
+		}
+		if err == nil && fits && (len(r.Effects) == 0 || slices.Contains(r.Effects, effects)) {
+			return r
+		}
+	}
+	return Rule{Tool: tool, Verdict: Allow}
+}
+
+// Validate reports the first rule that cannot be used.
+func (p Policy) Validate() error {
+	for i, r := range p.Rules {
+		if !r.Verdict.Valid() {
+			return fmt.Errorf("rule %d: unknown verdict %q: want allow, ask or deny", i+1, r.Verdict)
+		}
+		if _, err := path.Match(r.Tool, ""); err != nil || r.Tool == "" {
+			return fmt.Errorf("rule %d: %q is no tool name or pattern", i+1, r.Tool)
+		}
+	}
+	return nil
+}
+
+// Request asks a person for leave to make a call.
+type Request struct {
+	ID      string
+	Tool    string
+	Args    json.RawMessage
+	Message string
+	// Why is the reason that the model stated for the call; empty without one.
+	Why string
+}
+
+// Approver asks a person. An error counts as a denial.
+type Approver func(ctx context.Context, r Request) (approved bool, by string, err error)

@@ -1,0 +1,75 @@
+package kernel
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/rax-project/rax/debrief"
+)
+
+// Result is what a run gave.
+type Result struct {
+	RunID  string `json:"runId"`
+	Output string `json:"output"`
+	// Reason says by what the run ended.
+	Reason string `json:"reason"`
+	Failed bool   `json:"failed"`
+	// Debrief is folded from the records that the trace holds, without asking
+	// any model.
+	Debrief debrief.Debrief `json:"debrief"`
+}
+
+func (r *run) result(o Outcome) Result {
+	res := Result{RunID: r.id, Output: o.Output, Reason: o.Reason, Failed: o.Failed}
+	if r.base.ParentRunID != "" {
+		return res // the root's debrief holds it
+	}
+	if runs := r.book.fold.Finish(); len(runs) > 0 {
+		res.Debrief = runs[0]
+	}
+	return res
+}
+
+// ModelError says that the model could not be asked, or gave an answer that
+// cannot be used.
+type ModelError struct {
+	Model string
+	Err   error
+}
+
+func (e *ModelError) Error() string { return fmt.Sprintf("model %s: %v", e.Model, e.Err) }
+
+// Unwrap gives the cause.
+func (e *ModelError) Unwrap() error { return e.Err }
+
+// Short is the error in one line of at most 280 characters, for the trace.
+func (e *ModelError) Short() string {
+	s := []rune(firstLine(e.Err.Error()))
+	return string(s[:min(len(s), 280)])
+}
+
+// settings are the parts of a configuration that a trace keeps.
+func (r *run) settings() json.RawMessage {
+	var tools []string
+	if r.cfg.Tools != nil {
+		for _, t := range r.cfg.Tools.Specs() {
+			tools = append(tools, t.Name)
+		}
+	}
+	doc, err := json.Marshal(struct {
+		Strategy   string   `json:"strategy"`
+		Rationale  string   `json:"rationale"`
+		Channel    string   `json:"channel"`
+		ToolMode   string   `json:"toolMode,omitempty"`
+		Tools      []string `json:"tools"`
+		Iterations int      `json:"maxIterations"`
+		Tokens     int64    `json:"maxTokens,omitempty"`
+	}{
+		r.cfg.Strategy.Name(), string(r.cfg.Rationale), string(r.cfg.Channel), string(r.cfg.ToolMode),
+		append([]string{}, tools...), r.cfg.Limits.Iterations, r.cfg.Limits.Tokens,
+	})
+	if err != nil {
+		return nil
+	}
+	return doc
+}
