@@ -20,6 +20,10 @@ func FuzzText(f *testing.F) {
 	for i, text := range seeds(f) {
 		f.Add(text, uint16(i*7))
 	}
+	small, err := New(Config{Limits: Limits{Text: 100}})
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, text string, split uint16) {
 		s := Default().Session()
 		once := s.Text("why", text)
@@ -35,6 +39,10 @@ func FuzzText(f *testing.F) {
 			half := (at + len(text)) / 2
 			if got, _ := streamed(Default().Session(), "why", text, []int{at, half}); got != once.Text {
 				t.Fatalf("chunked at %d and %d:\n  text %q\n   got %q\n  want %q", at, half, text, got, once.Text)
+			}
+			cut := small.Session().Text("why", text).Text
+			if got, _ := streamed(small.Session(), "why", text, []int{at, half}); got != cut {
+				t.Fatalf("cut and chunked at %d and %d:\n  text %q\n   got %q\n  want %q", at, half, text, got, cut)
 			}
 		}
 	})

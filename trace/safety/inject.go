@@ -1,9 +1,6 @@
 package safety
 
-import (
-	"bytes"
-	"strings"
-)
+import "bytes"
 
 // matchTemplate takes a control token of a chat template: <|name|>, [INST],
 // <<SYS>>, <start_of_turn> and their like.
@@ -23,15 +20,10 @@ func matchTemplate(in *input, at, end int) (int, int, verdict) {
 	if stop == end || stop-end == 48 {
 		return 0, 0, no
 	}
-	closing := bar + ">"
-	in.saw(stop + len(closing))
-	if rest := string(in.b[stop:min(len(in.b), stop+len(closing))]); rest != closing {
-		if strings.HasPrefix(closing, rest) {
-			return 0, 0, in.end(len(in.b))
-		}
-		return 0, 0, no
+	if v = in.word(stop, bar+">"); v != yes {
+		return 0, 0, v
 	}
-	return at, stop + len(closing), yes
+	return at, stop + len(bar) + 1, yes
 }
 
 // templateName includes what DeepSeek writes for a blank, "▁".
@@ -52,44 +44,30 @@ func matchPhrase(in *input, at, end int) (int, int, verdict) {
 	stop := min(len(in.b), at+64)
 	whose := false
 	for i := at; i < stop; i++ {
-		in.saw(i + 12) // the longest word below
+		in.saw(i + 1)
 		switch c := in.b[i]; {
 		case c == '.' || c == '\n' || c == '"':
 			return 0, 0, no
 		case word[c] && !word[in.b[max(i-1, 0)]]:
-			rest := in.b[i:stop]
-			whose = whose || anyWord(rest, "previous", "prior", "above", "earlier", "preceding", "your", "system")
-			if whose && anyWord(rest, "instruction", "prompt", "directive", "guideline", "rules") {
+			whose = whose || in.anyWord(i, "previous", "prior", "above", "earlier", "preceding", "your", "system")
+			if whose && in.anyWord(i, "instruction", "prompt", "directive", "guideline", "rules") {
 				return at, i, yes
 			}
 		}
 	}
-	if stop < at+64 {
-		return 0, 0, in.end(stop)
+	if len(in.b) < at+80 { // the last word may go on
+		return 0, 0, in.end(len(in.b))
 	}
 	return 0, 0, no
 }
 
-func anyWord(b []byte, texts ...string) bool {
+func (in *input) anyWord(i int, texts ...string) bool {
 	for _, t := range texts {
-		if hasWord(b, t) {
+		if in.word(i, t) == yes {
 			return true
 		}
 	}
 	return false
-}
-
-// hasWord reports that b begins with the lower-case text, in either case.
-func hasWord(b []byte, text string) bool {
-	if len(b) < len(text) {
-		return false
-	}
-	for i := range len(text) {
-		if lower(b[i]) != text[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // worthEscape: ":\\" only counts when a slash follows the backslashes.

@@ -34,17 +34,17 @@ func (s *Session) JSON(dst []byte, field string, raw []byte) ([]byte, []Finding)
 	if len(edits) == 0 {
 		return append(dst, raw...), nil
 	}
-	// A mark that came from one level of decoding ends the text before it on
-	// the other levels too, so those are looked at again until nothing changes.
+	// What changed on one level of decoding changes what the others see, so a
+	// changed text is looked at again until nothing more changes.
 	var findings []Finding
 	for round := 1; ; round++ {
 		for _, e := range edits {
 			findings = append(findings, e.find)
 		}
-		if !marked(edits) || round == maxRounds {
-			return apply(dst, raw, edits), findings
-		}
 		raw = apply(make([]byte, 0, len(raw)), raw, edits)
+		if round == maxRounds {
+			return append(dst, raw...), findings
+		}
 		if edits = changes(s.walk(field, raw, s.p.set.armed(raw, 0))); len(edits) == 0 {
 			return append(dst, raw...), findings
 		}

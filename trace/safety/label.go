@@ -1,9 +1,6 @@
 package safety
 
-import (
-	"bytes"
-	"strings"
-)
+import "bytes"
 
 // The labelled rules read "a name that says secret, a separator, a value":
 //
@@ -172,14 +169,22 @@ func separator(in *input, i int, flag, tag bool) (int, byte, verdict) {
 	if v == more || j == len(in.b) {
 		return 0, 0, in.end(j)
 	}
+	if j > i {
+		if v := in.word(j, "is "); v == more {
+			return 0, 0, more
+		} else if v == yes {
+			j, v = in.run(j+3, &blanks, maxBlank)
+			return j, 0, v
+		}
+	}
 	sep := in.b[j]
-	in.saw(j + 3)
 	switch {
 	case sep == ':' || sep == '=':
 		j++
 		if j == len(in.b) {
 			return 0, 0, in.end(j)
 		}
+		in.saw(j + 2)
 		if in.b[j] == '=' || in.b[j] == '>' { // := == =>
 			j++
 		}
@@ -193,11 +198,6 @@ func separator(in *input, i int, flag, tag bool) (int, byte, verdict) {
 		return j + 1, sep, yes
 	case sep == ',' && quoted:
 		return pairedValue(in, j+1)
-	case j > i && hasWord(in.b[j:], "is "):
-		j, v = in.run(j+3, &blanks, maxBlank)
-		return j, 0, v
-	case j > i && len(in.b)-j < 3 && !in.final && hasWord([]byte("is "), strings.ToLower(string(in.b[j:]))):
-		return 0, 0, more
 	case flag && j > i:
 		return j, '=', yes
 	default:
@@ -218,14 +218,8 @@ func pairedValue(in *input, i int) (int, byte, verdict) {
 		return 0, 0, more
 	}
 	const name = "value"
-	for k := range len(name) {
-		if i+k >= len(in.b) {
-			return 0, 0, in.end(i + k)
-		}
-		in.saw(i + k + 1)
-		if lower(in.b[i+k]) != name[k] {
-			return 0, 0, no
-		}
+	if v = in.word(i, name); v != yes {
+		return 0, 0, v
 	}
 	i, v = in.run(i+len(name), &quotes, 8)
 	if v == more {
@@ -275,7 +269,7 @@ func value(in *input, i int) (start, stop int, quoted bool, v verdict) {
 				}
 				return start, len(in.b), true, yes // cut off in the middle
 			}
-			in.saw(stop + 2)
+			in.saw(stop + 1)
 			switch c := in.b[stop]; {
 			case c == q, c == '\\' && escaped:
 				return start, stop, true, yes

@@ -26,7 +26,6 @@ func matchPrivateKey(in *input, at, end int) (int, int, verdict) {
 	if next >= 0 {
 		window = window[:next]
 	}
-	in.saw(head + len(window) + len("-----BEGIN "))
 	if i := bytes.Index(window, []byte(endMark)); i >= 0 {
 		stop, tv := in.run(head+i+len(endMark), &armourName, 48)
 		if tv == more {
@@ -39,6 +38,10 @@ func matchPrivateKey(in *input, at, end int) (int, int, verdict) {
 	}
 	if next < 0 && len(in.b) < limit && !in.final {
 		return 0, 0, more
+	}
+	in.saw(head + len(window))
+	if next >= 0 {
+		in.saw(head + next + len("-----BEGIN "))
 	}
 	if n := keyLines(window); n > 0 {
 		return at, head + n, yes

@@ -37,8 +37,23 @@ func (in *input) end(i int) verdict {
 	return no
 }
 
-// saw notes that a matcher looked at the bytes before i.
+// saw notes that a matcher looked at the bytes before i. It has to be exact: what
+// a stream holds back depends on it.
 func (in *input) saw(i int) { in.reach = max(in.reach, min(i, len(in.b))) }
+
+// word compares the text at i with a lower-case word, in either case.
+func (in *input) word(i int, text string) verdict {
+	for k := range len(text) {
+		if i+k >= len(in.b) {
+			return in.end(i + k)
+		}
+		in.saw(i + k + 1)
+		if lower(in.b[i+k]) != text[k] {
+			return no
+		}
+	}
+	return yes
+}
 
 // run returns the end of the run of class bytes from i, at most limit long. Its
 // verdict is more where the run could still grow, else yes.
@@ -51,7 +66,7 @@ func (in *input) run(i int, class *class, limit int) (int, verdict) {
 			return i, yes
 		}
 	}
-	in.saw(i + 1)
+	in.saw(i)
 	if i < full && !in.final {
 		return i, more
 	}
@@ -64,7 +79,8 @@ type match struct {
 	rule       ruleID
 }
 
-// refusal is an anchor without a match whose matcher looked as far as reach.
+// refusal is an anchor that takes nothing before reach, judged on what stands
+// up to reach.
 type refusal struct{ at, reach int }
 
 // scan decides b from position pos on, left to right: the leftmost anchor
@@ -107,6 +123,9 @@ func scanText(in *input, pos int, matches []match, refused []refusal) ([]match, 
 			break
 		}
 		if v == yes {
+			if m.start > pos {
+				refused = append(refused, refusal{pos, m.start + 1}) // what stands before the value
+			}
 			matches = append(again(in, m.start, matches, refused), m)
 			pos, in.floor, refused = m.end, m.end, refused[:0]
 			continue

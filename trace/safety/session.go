@@ -104,7 +104,7 @@ func (s *Session) scrub(b []byte, field string, limit int) []edit {
 	whole := b
 	cut := len(b) > limit
 	if cut {
-		b = b[:runeStart(b, limit-reserve)]
+		b = b[:limit-reserve] // half a character at the end stays undecided
 	}
 	from := 0 // near a cut, nothing is known to be of no worth
 	if !cut {

@@ -25,7 +25,7 @@ type Stream struct {
 	tried   int // length of buf when it was last scanned
 	removed int // hidden bytes taken out before pos
 	gaps    []gap
-	filled  int // offset behind the last filler
+	filled  int // offset behind the last filler, or -1
 	cut     bool
 
 	findings []Finding
@@ -36,7 +36,7 @@ type gap struct{ at, n int }
 
 // Stream starts the scrubbing of a text that arrives in chunks.
 func (s *Session) Stream(field string) *Stream {
-	return &Stream{s: s, field: field, limit: s.p.limit(field)}
+	return &Stream{s: s, field: field, limit: s.p.limit(field), filled: -1}
 }
 
 // Write takes a chunk, which may end within a character, and returns the text
@@ -55,7 +55,7 @@ func (st *Stream) Write(chunk string) string {
 	}
 	st.cut = true
 	room := st.limit - reserve - (st.total - len(st.in))
-	out := st.advance(runeStart(st.in, max(0, room)), false, true)
+	out := st.advance(max(0, room), false, true)
 	st.in, st.buf = nil, nil
 	return out
 }
