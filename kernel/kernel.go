@@ -61,17 +61,17 @@ const (
 
 // Limits bound a run. A zero field takes the default.
 type Limits struct {
-	Iterations int
+	Iterations int `json:"iterations"`
 	// Tokens is the budget over all answers; 0 means none.
-	Tokens int64
+	Tokens int64 `json:"tokens,omitempty"`
 	// Parallel is how many calls of one answer run at once.
-	Parallel int
+	Parallel int `json:"parallel"`
 	// Replans bounds how often a plan is made anew.
-	Replans int
+	Replans int `json:"replans"`
 	// Depth bounds how deep sub-agents nest.
-	Depth int
+	Depth int `json:"depth"`
 	// ObservationBytes is the longest observation that enters a prompt whole.
-	ObservationBytes int
+	ObservationBytes int `json:"observationBytes"`
 }
 
 // The defaults of Limits.

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/rax-project/rax/debrief"
@@ -46,30 +45,4 @@ func (e *ModelError) Unwrap() error { return e.Err }
 func (e *ModelError) Short() string {
 	s := []rune(firstLine(e.Err.Error()))
 	return string(s[:min(len(s), 280)])
-}
-
-// settings are the parts of a configuration that a trace keeps.
-func (r *run) settings() json.RawMessage {
-	var tools []string
-	if r.cfg.Tools != nil {
-		for _, t := range r.cfg.Tools.Specs() {
-			tools = append(tools, t.Name)
-		}
-	}
-	doc, err := json.Marshal(struct {
-		Strategy   string   `json:"strategy"`
-		Rationale  string   `json:"rationale"`
-		Channel    string   `json:"channel"`
-		ToolMode   string   `json:"toolMode,omitempty"`
-		Tools      []string `json:"tools"`
-		Iterations int      `json:"maxIterations"`
-		Tokens     int64    `json:"maxTokens,omitempty"`
-	}{
-		r.cfg.Strategy.Name(), string(r.cfg.Rationale), string(r.cfg.Channel), string(r.cfg.ToolMode),
-		append([]string{}, tools...), r.cfg.Limits.Iterations, r.cfg.Limits.Tokens,
-	})
-	if err != nil {
-		return nil
-	}
-	return doc
 }

@@ -142,7 +142,7 @@ func (r *run) do(ctx context.Context, task string) (Result, error) {
 	info := r.cfg.Model.Info()
 	_, err := r.emit(&trace.RunStarted{
 		Base: trace.Base{CallID: r.openedBy}, Task: task, Model: info.Name, Provider: info.Provider,
-		Config: r.settings(),
+		Config: settingsOf(r.cfg),
 	})
 	if err != nil {
 		return r.result(Outcome{Reason: ReasonTraceError, Failed: true}), err

@@ -65,5 +65,7 @@ type Toolbox interface {
 	// Call validates the arguments, then runs the tool with its timeout and
 	// limits. A panic of the tool is an error of the call. A *ArgumentsError
 	// says what is wrong with the arguments in words that a model can act on.
+	// Beside an error the result holds what the tool had got until then, which
+	// may be nothing: the output of a command that was stopped, for example.
 	Call(ctx context.Context, name string, args json.RawMessage) (ToolResult, error)
 }

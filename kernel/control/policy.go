@@ -24,19 +24,21 @@ func (v Verdict) Valid() bool { return v == Allow || v == Ask || v == Deny }
 // Rule gives a verdict on the calls of some tools.
 type Rule struct {
 	// Tool is a tool's name, or a pattern of path.Match such as "github/*".
-	Tool string
+	Tool string `json:"tool"`
 	// Effects restricts the rule to tools with one of these effects; empty
 	// means any.
-	Effects []string
-	Verdict Verdict
+	Effects []string `json:"effects,omitempty"`
+	Verdict Verdict  `json:"verdict"`
 	// Code and Message say why, in the trace and to the model.
-	Code    string
-	Message string
+	Code    string `json:"code,omitempty"`
+	Message string `json:"message,omitempty"`
 }
 
 // Policy decides which calls may be made. The first rule that fits decides; a
 // call that none fits is allowed.
-type Policy struct{ Rules []Rule }
+type Policy struct {
+	Rules []Rule `json:"rules,omitempty"`
+}
 
 // DefaultPolicy asks before anything is changed outside of the run.
 func DefaultPolicy() Policy {
