@@ -241,6 +241,9 @@ func (r *run) dispatch(ctx context.Context, batch []*pending) error {
 			defer close(done[i])
 			limit <- struct{}{}
 			defer func() { <-limit }()
+			if p.Err = ctx.Err(); p.Err != nil {
+				return // no further call begins once the run is stopped
+			}
 			start := r.cfg.Now()
 			at := context.WithValue(ctx, callSiteKey{}, callSite{r, p.id})
 			p.Result, p.Err = r.cfg.Tools.Call(at, p.Name, p.Args)

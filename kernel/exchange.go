@@ -48,9 +48,8 @@ type storedMessage struct {
 
 // exchange stores a round trip. Of the conversation it holds what earlier
 // exchanges do not, and of the system prompt what changed.
-func (r *run) exchange(req provider.Request, reply Reply, extra int) (exchange, error) {
+func (r *run) exchange(info ModelInfo, req provider.Request, reply Reply, ask Ask) (exchange, error) {
 	a := reply.Answer
-	info := r.cfg.Model.Info()
 	ev := &trace.LLMExchange{
 		Provider: info.Provider, Model: info.Name, RequestKind: "complete",
 		MessageID: a.ID, StopReason: a.Finish, Cut: a.Cut,
@@ -66,9 +65,12 @@ func (r *run) exchange(req provider.Request, reply Reply, extra int) (exchange, 
 	if req.System != r.system {
 		ev.SystemPrompt, r.system = req.System, req.System
 	}
-	kept := len(req.Messages) - extra
-	from := min(r.sent, kept)
-	r.sent = kept
+	from := 0
+	if !ask.Fresh {
+		kept := len(req.Messages) - len(ask.Extra)
+		from = min(r.sent, kept)
+		r.sent = kept
+	}
 	ev.MessagesFrom = from
 	var err error
 	if ev.Messages, err = json.Marshal(storedMessages(req.Messages[from:])); err != nil {

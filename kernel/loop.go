@@ -82,6 +82,19 @@ func (l *Loop) End(ctx context.Context) (Outcome, bool, error) {
 	return outcome, ends, err
 }
 
+// Done closes the iteration without a look of the control, for strategies whose
+// iterations make no calls: to the control they would all look stale.
+func (l *Loop) Done(ctx context.Context) error {
+	if err := l.run.closeIteration(); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+// Record writes events of the strategy's own into the trace. Of their common
+// fields only CallID is taken.
+func (l *Loop) Record(events ...trace.Event) error { return l.run.note(events...) }
+
 // react does what the control decided.
 func (l *Loop) react(reaction control.Reaction) (Outcome, bool, error) {
 	r := l.run

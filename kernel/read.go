@@ -29,10 +29,18 @@ const (
 
 // read makes a Thought of an answer. The calls and their arguments are those of
 // the answer itself; what is said about them is read from the stored exchange.
-func (r *run) read(o offer, x exchange, a parsers.Answer) Thought {
+func (r *run) read(ask Ask, o offer, x exchange, a parsers.Answer) Thought {
 	t := Thought{Raw: x.content, Refused: a.Refusal != "", exchange: x, written: join(a, parsers.PartText)}
+	if onlyTags(a) {
+		t.Tagged = x.thinking
+	}
 	captures, unmatched := rationale.Attach(x.parts(), len(a.Calls))
 	switch {
+	case ask.Read != nil:
+		parsed, stored := ask.Read(t.written), ask.Read(x.content)
+		t.Text = strings.TrimSpace(stored.Text)
+		t.Calls = r.textCalls(x, parsed, stored)
+		unmatched = stored.Unmatched
 	case len(a.Calls) > 0 || r.native() || !o.offered():
 		t.Text = strings.TrimSpace(rationale.Strip(x.content))
 		t.Calls = nativeCalls(o, x, a, captures)
@@ -57,6 +65,21 @@ func (r *run) read(o offer, x exchange, a parsers.Answer) Thought {
 	return t
 }
 
+// onlyTags reports whether all thinking of an answer stood in tags of its text.
+func onlyTags(a parsers.Answer) bool {
+	tagged := false
+	for _, p := range a.Parts {
+		if p.Kind != parsers.PartThinking || p.Text == "" {
+			continue
+		}
+		if p.Format != string(thinking.ThinkTags) {
+			return false
+		}
+		tagged = true
+	}
+	return tagged
+}
+
 // parts are the stored texts in which blocks are looked for.
 func (x exchange) parts() []rationale.Part {
 	return []rationale.Part{{Text: x.content}, {Text: x.thinking, Thinking: true}}
@@ -74,49 +97,38 @@ func (x exchange) at(part int, span rationale.Span) *rationale.Origin {
 func nativeCalls(o offer, x exchange, a parsers.Answer, captures []rationale.Capture) []Call {
 	var calls []Call
 	for i, c := range a.Calls {
-		call := Call{Name: c.Name, Args: c.Arguments, ProviderID: c.ID, Capture: captures[i], Path: pathNative}
+		c.Capture = captures[i]
+		if slices.Contains(o.injected, c.Name) {
+			c.TakeArgument()
+		}
+		call := Call{Name: c.Name, Args: c.Arguments, ProviderID: c.ID, Capture: c.Capture, Path: pathNative}
 		if c.Invalid {
 			call.Invalid = "the arguments are not valid JSON"
 		}
-		if call.Capture.Part >= 0 && call.Capture.Span.Len() > 0 {
-			call.Origin = x.at(call.Capture.Part, call.Capture.Span)
-		}
-		if slices.Contains(o.injected, c.Name) && !c.Invalid {
-			call.takeArgument(x, i)
+		switch {
+		case c.Capture.Source == rationale.SourceArgument:
+			call.Origin = x.argument(i, c.Capture)
+		case c.Capture.Part >= 0 && c.Capture.Span.Len() > 0:
+			call.Origin = x.at(c.Capture.Part, c.Capture.Span)
 		}
 		calls = append(calls, call)
 	}
 	return calls
 }
 
-// takeArgument takes the injected rationale out of a call's arguments.
-func (c *Call) takeArgument(x exchange, i int) {
-	rest, raw, found := rationale.ExtractArgument(c.Args)
-	if !found {
-		return
-	}
-	c.Args = rest
-	stated := rationale.Capture{Source: rationale.SourceArgument, Part: -1}
+// argument is the origin of a reason that stands in the arguments of call i; nil
+// where the trace holds them as no object.
+func (x exchange) argument(i int, c rationale.Capture) *rationale.Origin {
 	field := fmt.Sprintf("/response/toolCalls/%d/arguments/rationale/why", i)
-	d, err := rationale.Decode(raw)
-	if err != nil {
-		stated.Status, stated.Reason = rationale.Malformed, err.Error()
-	} else {
-		stated.Status, stated.Rationale = rationale.Present, &d.Rationale
-		stated.Assumptions, stated.Warnings = d.Assumptions, d.Warnings
+	why, ok := trace.Pointer(x.rec, field)
+	if !ok || c.Rationale == nil {
+		return nil
 	}
-	c.Capture = rationale.Resolve(stated, c.Capture)
-	if c.Capture.Source != rationale.SourceArgument || c.Capture.Status != rationale.Present {
-		return
+	end := len(why)
+	if c.Rationale.Truncated { // what is kept is shorter than what stands there
+		end = min(end, len(c.Rationale.Why))
 	}
-	// A why that was cut is shorter than what stands there.
-	if why, ok := trace.Pointer(x.rec, field); ok {
-		end := len(why)
-		if c.Capture.Rationale.Truncated {
-			end = min(end, len(c.Capture.Rationale.Why))
-		}
-		c.Origin = &rationale.Origin{Event: new(x.seq), Field: field, End: end}
-	}
+	return &rationale.Origin{Event: new(x.seq), Field: field, End: end}
 }
 
 // reasonStoredDiffers says why a call has no reason although one was stated.

@@ -13,13 +13,15 @@ type Result struct {
 	// Reason says by what the run ended.
 	Reason string `json:"reason"`
 	Failed bool   `json:"failed"`
+	// Detail is what the strategy gave beside the output; see [Outcome].
+	Detail any `json:"detail,omitempty"`
 	// Debrief is folded from the records that the trace holds, without asking
 	// any model.
 	Debrief debrief.Debrief `json:"debrief"`
 }
 
 func (r *run) result(o Outcome) Result {
-	res := Result{RunID: r.id, Output: o.Output, Reason: o.Reason, Failed: o.Failed}
+	res := Result{RunID: r.id, Output: o.Output, Reason: o.Reason, Failed: o.Failed, Detail: o.Detail}
 	if r.base.ParentRunID != "" {
 		return res // the root's debrief holds it
 	}

@@ -54,6 +54,7 @@ type run struct {
 // book is where the events of a run and its sub-runs go: the recorder, the fold
 // of the debrief, and whoever watches. Sub-runs write into their root's.
 type book struct {
+	ids   sync.Mutex // held while a sub-run takes its id
 	mu    sync.Mutex
 	rec   Recorder
 	fold  debrief.Fold
@@ -86,6 +87,11 @@ func (b *book) write(ev trace.Event) (trace.Record, error) {
 }
 
 func newRun(cfg Config, rec Recorder, from lineage) (*run, error) {
+	if from.parent != nil {
+		// Sub-runs may be opened by several goroutines at once.
+		from.parent.book.ids.Lock()
+		defer from.parent.book.ids.Unlock()
+	}
 	id, err := cfg.NewID()
 	if err != nil {
 		return nil, fmt.Errorf("run id: %w", err)
@@ -139,18 +145,31 @@ func (r *run) metric(name string, labels map[string]string) error {
 
 // do runs the task and closes the run, whatever happens.
 func (r *run) do(ctx context.Context, task string) (Result, error) {
+	if err := r.begin(task); err != nil {
+		return r.result(Outcome{Reason: ReasonTraceError, Failed: true}), err
+	}
+	return r.work(ctx, task)
+}
+
+// begin writes the start of the run.
+func (r *run) begin(task string) error {
 	info := r.cfg.Model.Info()
 	_, err := r.emit(&trace.RunStarted{
 		Base: trace.Base{CallID: r.openedBy}, Task: task, Model: info.Name, Provider: info.Provider,
 		Config: settingsOf(r.cfg),
 	})
-	if err != nil {
-		return r.result(Outcome{Reason: ReasonTraceError, Failed: true}), err
-	}
+	return err
+}
+
+// work runs a task that has begun.
+func (r *run) work(ctx context.Context, task string) (Result, error) {
 	r.log.User(task)
 	loop := &Loop{run: r, task: task}
 	outcome, err := r.strategy(ctx, loop)
 	outcome, err = settle(ctx, outcome, err, r.plain)
+	if err == nil && outcome.Failed {
+		err = outcome.Err
+	}
 	r.finish(outcome, err)
 	if err == nil {
 		err = r.book.err
@@ -182,9 +201,9 @@ func settle(ctx context.Context, o Outcome, err error, plain string) (Outcome, e
 	case err == nil:
 		return o, nil
 	case ctx.Err() != nil:
-		return Outcome{Output: plain, Reason: ReasonInterrupted, Failed: true}, ctx.Err()
+		return Outcome{Output: plain, Reason: ReasonInterrupted, Failed: true, Detail: o.Detail}, ctx.Err()
 	case errors.As(err, &model):
-		return Outcome{Output: plain, Reason: ReasonModelError, Why: model.Short(), Failed: true}, err
+		return Outcome{Output: plain, Reason: ReasonModelError, Why: model.Short(), Failed: true, Detail: o.Detail}, err
 	default:
 		return Outcome{Output: plain, Reason: ReasonTraceError, Failed: true}, err
 	}

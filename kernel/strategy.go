@@ -22,6 +22,12 @@ type Outcome struct {
 	Why string
 	// Failed says that the task was not done.
 	Failed bool
+	// Detail is what the strategy gives beside the output, such as the
+	// ReasoningTrace of a technique; it must encode as JSON. Nil for nothing.
+	Detail any
+	// Err says why a failed run failed, for whoever called Run; nil where Reason
+	// says it all. It holds what the trace must not, such as a raw answer.
+	Err error
 	// Switch asks the loop to go on by its fallback strategy, for the reason in
 	// Why.
 	Switch bool

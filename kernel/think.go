@@ -7,6 +7,7 @@ import (
 
 	"github.com/rax-project/rax/parsers"
 	"github.com/rax-project/rax/parsers/provider"
+	"github.com/rax-project/rax/parsers/text"
 	"github.com/rax-project/rax/rationale"
 	"github.com/rax-project/rax/trace"
 )
@@ -25,6 +26,15 @@ type Ask struct {
 	Schema *provider.Schema
 	// Quiet keeps the answer out of the conversation.
 	Quiet bool
+	// Fresh leaves the conversation out of the request, and the answer out of the
+	// conversation: the model sees the system prompt and Extra alone.
+	Fresh bool
+	// Model is asked instead of the run's; nil for the run's.
+	Model Model
+	// Read reads the calls of an answer that writes them in a form of the
+	// strategy's own. It is given the answer as it came and as it was stored.
+	// Such a request offers no tools; the strategy describes them itself.
+	Read func(answer string) text.Result
 }
 
 // Thought is an answer of the model as the loop sees it.
@@ -35,6 +45,9 @@ type Thought struct {
 	// Raw is the text as the trace holds it.
 	Raw   string
 	Calls []Call
+	// Tagged is the thinking that the model wrote in <think> or <thinking> tags
+	// of its text, as the trace holds it; a decoder took it out of Text and Raw.
+	Tagged string
 	// Refused says that the model or its provider refused to answer.
 	Refused bool
 	// exchange is where the trace holds the answer.
@@ -42,6 +55,13 @@ type Thought struct {
 	// written is the text as it came.
 	written string
 }
+
+// Written is the answer's text as it came. What is to be done is read from it;
+// what is shown, kept or said about it is read from Raw.
+func (t Thought) Written() string { return t.written }
+
+// Origin is the place of a span of Raw in the trace.
+func (t Thought) Origin(span rationale.Span) *rationale.Origin { return t.exchange.at(0, span) }
 
 // Call is a tool call that the model decided on.
 type Call struct {
@@ -80,7 +100,7 @@ func (l *Loop) Think(ctx context.Context, ask Ask) (Thought, error) {
 		return t, err
 	}
 	r.learnChannel(ask, t)
-	if t.Text != "" && !ask.Quiet {
+	if t.Text != "" && !ask.Quiet && !ask.Fresh {
 		r.plain = t.Text
 	}
 	return t, nil
@@ -89,38 +109,48 @@ func (l *Loop) Think(ctx context.Context, ask Ask) (Thought, error) {
 // think sends one request and reads its answer, without keeping it in the
 // conversation.
 func (r *run) think(ctx context.Context, ask Ask) (Thought, parsers.Answer, error) {
-	var o offer
-	if !ask.NoTools {
+	o := offer{asked: ask.Read != nil && r.cfg.Rationale != RationaleOff}
+	if !ask.NoTools && ask.Read == nil {
 		var err error
 		if o, err = r.offers(); err != nil {
 			return Thought{}, parsers.Answer{}, err
 		}
 	}
-	info := r.cfg.Model.Info()
+	model := r.cfg.Model
+	if ask.Model != nil {
+		model = ask.Model
+	}
+	info := model.Info()
+	var kept []provider.Message
+	if !ask.Fresh {
+		kept = r.log.Compile(false)
+	}
 	req := provider.Request{
 		Model:    info.Name,
 		System:   joinSystem(r.cfg.System, ask.System, o.system),
-		Messages: append(r.log.Compile(false), ask.Extra...),
+		Messages: append(kept, ask.Extra...),
 		Tools:    o.tools,
 		Thinking: provider.Thinking(r.cfg.Thinking),
 	}
 	if info.Structured {
 		req.Schema = ask.Schema
 	}
-	reply, err := r.cfg.Model.Complete(ctx, req, nil)
+	reply, err := model.Complete(ctx, req, nil)
 	r.spent.add(reply.Answer.Usage, reply.CostUsd)
-	r.pulse.prompt = 0
-	if n := reply.Answer.Usage.Input; n != nil {
-		r.pulse.prompt = *n
+	if !ask.Fresh { // the window that the control watches is the conversation's
+		r.pulse.prompt = 0
+		if n := reply.Answer.Usage.Input; n != nil {
+			r.pulse.prompt = *n
+		}
 	}
-	stored, serr := r.exchange(req, reply, len(ask.Extra))
+	stored, serr := r.exchange(info, req, reply, ask)
 	if serr != nil {
 		return Thought{}, reply.Answer, serr
 	}
 	if err != nil {
-		return Thought{}, reply.Answer, r.modelFailed(ctx, err, reply)
+		return Thought{}, reply.Answer, r.modelFailed(ctx, info, err, reply)
 	}
-	t := r.read(o, stored, reply.Answer)
+	t := r.read(ask, o, stored, reply.Answer)
 	if err := r.recordThinking(stored, reply.Answer); err != nil {
 		return t, reply.Answer, err
 	}
@@ -129,11 +159,11 @@ func (r *run) think(ctx context.Context, ask Ask) (Thought, parsers.Answer, erro
 
 // modelFailed notes why the model could not be asked. When the run itself was
 // stopped that is the reason.
-func (r *run) modelFailed(ctx context.Context, err error, reply Reply) error {
+func (r *run) modelFailed(ctx context.Context, info ModelInfo, err error, reply Reply) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	failed := &ModelError{Model: r.cfg.Model.Info().Name, Err: err}
+	failed := &ModelError{Model: info.Name, Err: err}
 	raised := &trace.ErrorRaised{Where: "model", Message: failed.Short(), Attempt: reply.Attempts}
 	var api *provider.APIError
 	if errors.As(err, &api) {
@@ -148,7 +178,7 @@ func (r *run) modelFailed(ctx context.Context, err error, reply Reply) error {
 // remember puts the answer into the conversation, the reasoning before what it
 // led to.
 func (r *run) remember(ask Ask, t Thought, answer parsers.Answer) error {
-	if err := r.recordAssumptions(t); err != nil || ask.Quiet {
+	if err := r.recordAssumptions(t); err != nil || ask.Quiet || ask.Fresh {
 		return err
 	}
 	for _, p := range answer.Parts {
@@ -169,7 +199,7 @@ func (r *run) remember(ask Ask, t Thought, answer parsers.Answer) error {
 // learnChannel switches a model that made calls and stated nothing to the
 // argument channel, for the rest of the run.
 func (r *run) learnChannel(ask Ask, t Thought) {
-	if r.cfg.Channel != ChannelAuto || r.byArgument || ask.NoTools || !r.native() || len(t.Calls) == 0 {
+	if r.cfg.Channel != ChannelAuto || r.byArgument || ask.NoTools || ask.Read != nil || !r.native() || len(t.Calls) == 0 {
 		return
 	}
 	for _, c := range t.Calls {

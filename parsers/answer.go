@@ -48,6 +48,11 @@ type Answer struct {
 	Warnings []string
 }
 
+// Empty reports whether nothing of an answer arrived.
+func (a *Answer) Empty() bool {
+	return len(a.Parts) == 0 && a.Finish == "" && a.Refusal == "" && len(a.Skipped) == 0
+}
+
 // Text is what the model wrote to the user: its text parts joined.
 func (a *Answer) Text() string { return a.join(PartText) }
 
@@ -150,15 +155,31 @@ type Call struct {
 	// custom tool is a JSON string. It is not valid JSON when Invalid is set.
 	Arguments json.RawMessage
 	// Taken is the value of the injected rationale argument that [Attach] took
-	// out of Arguments, as the model wrote it; nil when there was none.
+	// out of Arguments, as the model wrote it; nil when there was none. Of
+	// arguments that are no valid JSON it is a copy: they stay raw.
 	Taken json.RawMessage
 	// Invalid says that the arguments are no valid JSON and are kept raw.
 	Invalid bool
 	// Pointer is the JSON Pointer of the call in the whole body.
 	Pointer string
+	// Written says how a call that stands as text was written; nil for others.
+	Written *Written
 	// Capture is what became of its rationale. Its Part is an index in the
 	// answer's Parts; for source argument its Span lies in Taken.
 	Capture rationale.Capture
+}
+
+// Written says how a call was written as text (see package text).
+type Written struct {
+	// Tier is 1 for a tagged block, 2 for an object in prose, 3 for an array.
+	Tier int `json:"tier"`
+	// Confidence orders calls by how plainly they were written, in [0,1].
+	Confidence float64 `json:"confidence"`
+	// Repaired says that the JSON was not strict.
+	Repaired bool `json:"repaired,omitempty"`
+	// Untyped says that every argument is a string because the way of writing
+	// has no types.
+	Untyped bool `json:"untyped,omitempty"`
 }
 
 // Builtin is a tool that the provider ran itself.

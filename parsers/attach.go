@@ -46,7 +46,7 @@ func Attach(a *Answer, asked bool, injected ...string) {
 			c.Capture.Status = rationale.Unasked
 		}
 		if slices.Contains(injected, c.Name) {
-			c.takeArgument()
+			c.TakeArgument()
 		}
 	}
 }
@@ -55,14 +55,17 @@ func Attach(a *Answer, asked bool, injected ...string) {
 // and this one need not know the others.
 const formatSummary = "summary"
 
-// takeArgument takes the injected argument out of the call and settles it with
+// TakeArgument takes the injected argument out of the call and settles it with
 // what a block states.
-func (c *Call) takeArgument() {
+func (c *Call) TakeArgument() {
 	rest, raw, found := rationale.ExtractArgument(c.Arguments)
-	if !found || c.Invalid {
+	if !found {
 		return
 	}
-	c.Arguments, c.Taken = rest, raw
+	c.Taken = raw
+	if !c.Invalid {
+		c.Arguments = rest
+	}
 	argument := rationale.Capture{Source: rationale.SourceArgument, Part: -1}
 	stated, err := rationale.Decode(raw)
 	if err != nil {

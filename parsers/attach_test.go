@@ -46,6 +46,8 @@ func TestAttach(t *testing.T) {
 			status: []rationale.Status{rationale.Missing}, args: argument},
 		{name: "argument without a why", answer: answer("", call("x", `{"rationale":{"why":""},"path":"a"}`)), asked: true, injected: []string{"x"},
 			status: []rationale.Status{rationale.Malformed}, source: rationale.SourceArgument, args: `{"path":"a"}`},
+		{name: "arguments that break off behind the argument", answer: answer("", Call{Name: "x", Arguments: json.RawMessage(argument[:len(argument)-2]), Invalid: true}), asked: true, injected: []string{"x"},
+			status: []rationale.Status{rationale.Present}, source: rationale.SourceArgument, why: "to read", args: argument[:len(argument)-2]},
 		{name: "injected and left out", answer: answer("", call("x", `{"path":"a"}`)), asked: true, injected: []string{"x"},
 			status: []rationale.Status{rationale.Missing}, args: `{"path":"a"}`},
 	} {

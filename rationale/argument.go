@@ -56,6 +56,8 @@ type ArgumentExtractor struct {
 	value int
 	found bool
 	got   []byte
+	// log is told what becomes of the text, for an [ArgumentCutter].
+	log *cutLog
 
 	depth           int
 	quoted, escaped bool
@@ -92,6 +94,7 @@ func (x *ArgumentExtractor) Write(chunk []byte) []byte {
 	out := make([]byte, 0, len(chunk)+len(x.held))
 	for i := 0; i < len(chunk); i++ {
 		if x.state == argPass {
+			x.log.keep(len(chunk) - i)
 			return append(out, chunk[i:]...)
 		}
 		out = x.step(out, chunk[i])
@@ -106,6 +109,7 @@ func (x *ArgumentExtractor) Close() []byte {
 }
 
 func (x *ArgumentExtractor) flush(out []byte) []byte {
+	x.log.keep(len(x.held))
 	out = append(out, x.held...)
 	x.held = nil
 	return out
@@ -114,7 +118,12 @@ func (x *ArgumentExtractor) flush(out []byte) []byte {
 // pass gives up: what is at hand is no JSON object.
 func (x *ArgumentExtractor) pass(out []byte, c byte) []byte {
 	x.state = argPass
-	return append(x.flush(out), c)
+	return x.show(x.flush(out), c)
+}
+
+func (x *ArgumentExtractor) show(out []byte, c byte) []byte {
+	x.log.keep(1)
+	return append(out, c)
 }
 
 // put shows c, or holds it back behind what is held already.
@@ -123,7 +132,7 @@ func (x *ArgumentExtractor) put(out []byte, c byte) []byte {
 		x.held = append(x.held, c)
 		return out
 	}
-	return append(out, c)
+	return x.show(out, c)
 }
 
 func (x *ArgumentExtractor) step(out []byte, c byte) []byte {
@@ -136,7 +145,7 @@ func (x *ArgumentExtractor) step(out []byte, c byte) []byte {
 		case !space:
 			return x.pass(out, c)
 		}
-		return append(out, c)
+		return x.show(out, c)
 
 	case argKey:
 		switch {
@@ -145,7 +154,7 @@ func (x *ArgumentExtractor) step(out []byte, c byte) []byte {
 		case c == '"':
 			x.state, x.escaped = argInKey, false
 			if x.found {
-				return append(out, c)
+				return x.show(out, c)
 			}
 			x.quote = len(x.held)
 			x.held = append(x.held, c)
@@ -200,15 +209,15 @@ func (x *ArgumentExtractor) step(out []byte, c byte) []byte {
 		case c == ',':
 			x.state, x.behind = argKey, true
 			if x.found {
-				return append(out, c)
+				return x.show(out, c)
 			}
 			x.held = append(x.held, c)
 			return out
 		case c == '}':
 			x.state = argPass
-			return append(out, c)
+			return x.show(out, c)
 		case space:
-			return append(out, c)
+			return x.show(out, c)
 		}
 		return x.pass(out, c)
 
@@ -218,6 +227,7 @@ func (x *ArgumentExtractor) step(out []byte, c byte) []byte {
 			x.held = append(x.held, c)
 			return out
 		case c == ',':
+			x.log.drop(len(x.held)+1, "")
 			x.held = nil
 			x.state = argGapSpace
 			return out
@@ -226,12 +236,13 @@ func (x *ArgumentExtractor) step(out []byte, c byte) []byte {
 
 	case argGapSpace:
 		if space {
+			x.log.drop(1, "")
 			return out
 		}
 		x.state = argKey
 		return x.step(out, c)
 	}
-	return append(out, c)
+	return x.show(out, c)
 }
 
 // inValue follows a value to its end.
@@ -269,6 +280,7 @@ func (x *ArgumentExtractor) endValue(out []byte) []byte {
 		return out
 	}
 	x.got, x.found = x.held[x.value:], true
+	x.log.drop(len(x.held), "")
 	x.held = nil
 	if !x.behind {
 		x.state = argGap

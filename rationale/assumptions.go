@@ -83,7 +83,7 @@ func (f *finder) trigger(s Span, i int) (trigger, bool) {
 		end++
 	}
 	t := trigger{end: end, subject: i}
-	subjects := ""
+	var subjects string
 	switch strings.ToLower(f.text[i:end]) {
 	case "assume":
 		subjects = "i'm going to/i am going to/we're going to/we are going to/i have to/we have to/i will/we will/i shall/we shall/i must/we must/let us/let me/i'll/we'll/let's/lets/i/we"

@@ -64,7 +64,7 @@ func TestDecode(t *testing.T) {
 	for _, row := range decodeRows {
 		t.Run(row.name, func(t *testing.T) {
 			out, err := Decode([]byte(row.in))
-			got := ""
+			var got string
 			if err != nil {
 				got = "!" + err.Error()
 			} else {

@@ -84,7 +84,7 @@ func maskPairs(line []byte, opening, closing string) {
 func sentences(prose string, yield func(sentence) bool) {
 	start := 0
 	for i := 0; i < len(prose); i++ {
-		end := 0
+		var end int
 		switch c := prose[i]; {
 		case c == '\n':
 			if !breaksSentence(prose, i) {

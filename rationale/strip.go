@@ -31,6 +31,8 @@ type Stripper struct {
 	wake wake
 	// indent is white space held back in wakeLines.
 	indent []byte
+	// log is told what becomes of the text, for a [Cutter]; nil otherwise.
+	log *cutLog
 }
 
 // keepTail is the length of the longest half of a tag.
@@ -60,6 +62,7 @@ func (s *Stripper) Close() string {
 	s.scan.final = true
 	out := s.drain()
 	if len(s.indent) > 0 {
+		s.log.keep(len(s.indent))
 		out += string(s.indent)
 		s.indent = nil
 	}
@@ -72,7 +75,7 @@ func (s *Stripper) drain() string {
 		if p.kind == textPiece {
 			s.show(s.scan.text[p.Start:p.End])
 		} else {
-			s.remove()
+			s.remove(p.Len())
 		}
 	}
 	s.scan.forget()
@@ -101,16 +104,20 @@ func (s *Stripper) show(text []byte) {
 		space := c == ' ' || c == '\t' || c == '\r'
 		switch {
 		case s.wake == wakeLines && c == '\n':
+			s.log.drop(len(s.indent)+1, "")
 			s.indent = s.indent[:0]
 		case s.wake == wakeLines && space && len(s.indent) < maxIndent:
 			s.indent = append(s.indent, c)
 		case s.wake == wakeLines:
 			s.wake = wakeNone
+			s.log.keep(len(s.indent))
 			s.emit(s.indent)
 			s.indent = s.indent[:0]
 			continue
 		case space && c != '\r', space && s.wake == wakeBreak:
+			s.log.drop(1, "")
 		case c == '\n' && s.wake == wakeBreak:
+			s.log.drop(1, "")
 			s.wake = wakeNone
 			if s.atBlank() {
 				s.wake = wakeLines
@@ -121,14 +128,19 @@ func (s *Stripper) show(text []byte) {
 		}
 		text = text[1:]
 	}
+	s.log.keep(len(text))
 	s.emit(text)
 }
 
-// remove notes that a block or tag went.
-func (s *Stripper) remove() {
+// remove notes that a block or tag of n bytes went.
+func (s *Stripper) remove(n int) {
+	n += len(s.indent)
 	s.indent = s.indent[:0]
 	if s.halfTag() {
+		s.log.drop(n, "\n")
 		s.emit([]byte("\n"))
+	} else {
+		s.log.drop(n, "")
 	}
 	switch {
 	case s.atLine():

@@ -136,16 +136,24 @@ func isError(root gjson.Result) bool {
 	}
 	kind, object := str(root.Get("type")), str(root.Get("object"))
 	return object == "error" || (kind == "error" && root.Get("message").Exists()) ||
-		root.Get("__type").Exists() || bareMessage(root)
+		root.Get("__type").Exists() || bareMessage(root) || bareDetail(root)
+}
+
+// bareDetail reports whether an object is nothing but a detail, as FastAPI
+// writes errors, and with it Mistral and vLLM.
+func bareDetail(root gjson.Result) bool {
+	n := 0
+	root.ForEach(func(_, _ gjson.Result) bool { n++; return n < 2 })
+	return n == 1 && root.Get("detail").Exists()
 }
 
 // bareMessage reports whether an object is nothing but a message, as Bedrock
 // and Cohere write errors.
 func bareMessage(root gjson.Result) bool {
-	bare := str(root.Get("message")) != ""
+	bare := str(firstOf(root, "message", "Message")) != ""
 	root.ForEach(func(k, _ gjson.Result) bool {
 		switch k.Str {
-		case "message", "id", "code", "type", "status", "statusCode", "request_id":
+		case "message", "Message", "id", "code", "type", "status", "statusCode", "request_id":
 		default:
 			bare = false
 		}

@@ -31,6 +31,8 @@ type piece struct {
 	split thinking.Splitter
 	text  []byte
 	think thinking.Kind
+	// written says that text was added.
+	written bool
 	// signed is a complete JSON value; signature a string that grows.
 	signed    json.RawMessage
 	signature []byte
@@ -38,9 +40,11 @@ type piece struct {
 	id, name string
 	args     []byte
 	free     bool // args is free text, no JSON (custom tools)
-	number   int  // in the order of arrival
-	began    bool
-	builtin  parsers.Builtin
+	// Of Gemini: the call goes on in the next part; args are fragments.
+	open, fragments bool
+	number          int // in the order of arrival
+	began           bool
+	builtin         parsers.Builtin
 }
 
 // builder puts an Answer together. Decoders add to it in any order.
@@ -111,6 +115,7 @@ func (b *builder) addText(p *piece, s string) {
 	if s == "" {
 		return
 	}
+	p.written = true
 	if p.kind != parsers.PartText || b.opts.KeepTags {
 		p.text = append(p.text, s...)
 		if b.live {
@@ -347,7 +352,7 @@ func (p *piece) call(names *NameMap) parsers.Call {
 	default:
 		c.Arguments = json.RawMessage(p.args)
 		_, err := validate(c.Arguments)
-		c.Invalid = err != nil
+		c.Invalid = err != nil || p.fragments
 	}
 	return c
 }

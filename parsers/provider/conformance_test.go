@@ -17,6 +17,7 @@ import (
 
 	"github.com/rax-project/rax/parsers"
 	"github.com/rax-project/rax/parsers/thinking"
+	"github.com/rax-project/rax/trace/safety"
 )
 
 var update = flag.Bool("update", false, "rewrite the committed tally")
@@ -209,7 +210,7 @@ func streamed(tb testing.TB, format Format, body []byte, opts ParseOptions, cut 
 	tb.Helper()
 	var text, thought strings.Builder
 	args := map[int]string{}
-	revised := false
+	revised, arrived := false, 0
 	opts.OnDelta = func(d Delta) {
 		switch d.Kind {
 		case DeltaText:
@@ -231,13 +232,19 @@ func streamed(tb testing.TB, format Format, body []byte, opts ParseOptions, cut 
 			chunk[i] = 'X'
 		}
 		rest = rest[n:]
+		if added := text.Len(); added != arrived && !revised {
+			if arrived = added; len(s.Text()) != arrived {
+				tb.Errorf("deltas give %d bytes of text so far, Text %d", arrived, len(s.Text()))
+			}
+		}
 	}
-	before := s.Text()
+	if !revised && s.Text() != text.String() {
+		tb.Errorf("Text before Close differs from its deltas")
+	}
 	a, err := s.Close()
 	if s.Text() != a.Text() {
 		tb.Errorf("Text after Close differs from the answer")
 	}
-	_ = before
 	if !revised && s.framing != frameWhole && len(a.Warnings) == 0 {
 		if text.String() != a.Text() {
 			tb.Errorf("text deltas give %d bytes, the answer has %d", text.Len(), len(a.Text()))
@@ -315,6 +322,7 @@ func conform(t *testing.T, format Format, name, dir string) []string {
 	if f, err := Detect(body); err != nil || (f != format && !(format == MistralChat && f == OpenAIChat)) {
 		diff = append(diff, fmt.Sprintf("detect: %s, %v", f, err))
 	}
+	diff = append(diff, shown(got)...)
 	for how, cut := range chunkings() {
 		again, streamErr := streamed(t, format, body, opts, cut)
 		if format == OllamaNative && strings.HasSuffix(files[0], ".json") {
@@ -322,6 +330,28 @@ func conform(t *testing.T, format Format, name, dir string) []string {
 		}
 		if !reflect.DeepEqual(again, got) || (streamErr == nil) != (err == nil) {
 			diff = append(diff, "streamed "+how+" differs from whole")
+		}
+	}
+	return diff
+}
+
+// shown compares what "rax diagnose parse --json" shows with the answer: safety
+// changes none of the recordings.
+func shown(a parsers.Answer) (diff []string) {
+	v := parsers.NewView(a, safety.Default().Session(), true)
+	if v.Text != a.Text() || !sameJSON(v.Usage, a.Usage.Raw) {
+		diff = append(diff, "the view has another text or usage")
+	}
+	thinking := ""
+	for _, r := range v.Reasoning {
+		thinking += r.Text
+	}
+	if thinking != a.Thinking() {
+		diff = append(diff, "the view has other thinking")
+	}
+	for i, c := range a.Calls {
+		if !c.Invalid && !sameJSON(v.Calls[i].Arguments, c.Arguments) {
+			diff = append(diff, fmt.Sprintf("the view has other arguments of call %d", i))
 		}
 	}
 	return diff
@@ -388,6 +418,9 @@ func checkTally(t *testing.T, tally map[Format][2]int) {
 		fmt.Fprintf(&b, "%s\t%d\t%d\n", f, tally[f][0], tally[f][1])
 	}
 	t.Logf("format, equal, different:\n%s", b.String())
+	if len(tally) == 0 {
+		t.Fatal("the folder holds no recordings: unset RAX_DATA, or point it to the folder that has wire/ in it")
+	}
 	file := filepath.Join("testdata", "conformance.tsv")
 	if *update {
 		if err := os.MkdirAll("testdata", 0o755); err != nil {

@@ -95,7 +95,7 @@ func detectSSE(body []byte) (Format, error) {
 		rest = rest[step:]
 	}
 	if found == "" && n <= enough {
-		s.close(look)
+		_ = s.close(look) // look keeps its errors
 	}
 	switch {
 	case found != "":
@@ -138,7 +138,9 @@ func formatOf(v gjson.Result) Format {
 	case v.Get("done").IsBool() && (v.Get("message").IsObject() || v.Get("response").Exists()):
 		return OllamaNative
 	case v.Get("results.0.outputText").Exists() || v.Get("generation").Exists() ||
-		v.Get("outputs.0.text").Exists() || v.Get("inputTextTokenCount").Exists():
+		v.Get("outputs.0.text").Exists() || v.Get("inputTextTokenCount").Exists() ||
+		v.Get("generations.0.text").Exists() || v.Get("completions.0.data.text").Exists() ||
+		v.Get("completion").Exists() && v.Get("stop_reason").Exists():
 		return BedrockInvoke
 	}
 	return errorFormat(v, kind, object)
@@ -156,7 +158,7 @@ func errorFormat(v gjson.Result, kind, object string) Format {
 		return OpenAIChat
 	case e.Type == gjson.String:
 		return OllamaNative
-	case object == "error":
+	case object == "error" || bareDetail(v):
 		return MistralChat
 	case v.Get("__type").Exists():
 		return BedrockConverse

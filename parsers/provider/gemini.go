@@ -14,12 +14,10 @@ import (
 // next. Calls have mostly no id and are known by their order.
 type geminiDecoder struct {
 	b *builder
-	// The last part, and whether it came with an earlier event of the stream.
-	last    *piece
-	thought bool
-	parts   int64
-	opened  bool
-	blocked bool
+	// last is the last part, opened says that it came with this event.
+	last   *piece
+	opened bool
+	parts  int64
 }
 
 func (d *geminiDecoder) body(root gjson.Result) error {
@@ -53,7 +51,7 @@ func (d *geminiDecoder) event(_ string, root gjson.Result) error {
 		d.b.usage = []byte(u.Raw) // each event has the sums so far
 	}
 	if s := str(feedback.Get("blockReason")); s != "" {
-		a.Finish, d.blocked = s, true
+		a.Finish = s
 		d.b.refuse(str(feedback.Get("blockReasonMessage")))
 		d.b.warn("the prompt was blocked by the provider")
 	}
@@ -71,6 +69,9 @@ func (d *geminiDecoder) event(_ string, root gjson.Result) error {
 		})
 		if s := str(c.Get("finishReason")); s != "" {
 			a.Finish = s
+			if s == "MALFORMED_FUNCTION_CALL" {
+				d.b.warn("the model wrote a call that the provider could not read and left out")
+			}
 		}
 		return true
 	})
@@ -97,13 +98,7 @@ func (d *geminiDecoder) part(part gjson.Result) {
 		}
 		d.b.addText(d.last, text.Str)
 	case part.Get("functionCall").IsObject():
-		f := part.Get("functionCall")
-		p := d.next(parsers.PartCall, signature, "functionCall")
-		p.id, p.name = str(f.Get("id")), str(f.Get("name"))
-		d.b.addArgs(p, argsOf(f.Get("args")))
-		if f.Get("partialArgs").Exists() {
-			d.b.warn("arguments of a call came in fragments that are not read")
-		}
+		d.call(part.Get("functionCall"), signature)
 	case part.Get("executableCode").IsObject():
 		p := d.next(parsers.PartBuiltin, signature, "executableCode")
 		p.builtin = parsers.Builtin{Type: "executableCode", ID: str(part.Get("executableCode.id"))}
@@ -129,6 +124,24 @@ func (d *geminiDecoder) part(part gjson.Result) {
 		d.parts++
 		d.last = nil
 	}
+}
+
+// call reads a call. Arguments in fragments, each for one path in the object,
+// are not put together: they are kept as they came, and so are no valid JSON.
+func (d *geminiDecoder) call(f gjson.Result, signature string) {
+	p := d.last
+	if p == nil || p.kind != parsers.PartCall || !p.open || str(f.Get("name")) != "" {
+		p = d.next(parsers.PartCall, signature, "functionCall")
+		p.id, p.name = str(f.Get("id")), str(f.Get("name"))
+	}
+	p.open = f.Get("willContinue").Bool()
+	if partial := f.Get("partialArgs"); partial.Exists() {
+		d.b.warn("the arguments of a call came in fragments and were not put together")
+		d.b.addArgs(p, partial.Raw+"\n")
+		p.fragments = true
+		return
+	}
+	d.b.addArgs(p, argsOf(f.Get("args")))
 }
 
 // next begins a part. A signature on it is hidden thinking before it.

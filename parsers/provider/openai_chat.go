@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -37,29 +38,19 @@ const (
 
 const chatBase = "/choices/0"
 
+const otherChoices = "further choices are left out"
+
 func (d *chatDecoder) body(root gjson.Result) error {
 	choices := root.Get("choices")
 	if !choices.IsArray() {
 		return ErrUnknown
 	}
 	d.head(root)
-	var err error
+	var chosen gjson.Result
 	n := 0
 	each(choices, func(c gjson.Result) bool {
-		if n++; n > 1 {
-			return true
-		}
-		message := c.Get("message")
-		if message.Exists() {
-			d.message(message, false)
-		} else if text := str(c.Get("text")); text != "" {
-			p, _ := d.b.at(key{group: "content"}, parsers.PartText, [2]int64{chatContent})
-			p.pointer = chatBase + "/text"
-			d.b.addText(p, text)
-		}
-		d.b.answer.Finish = str(c.Get("finish_reason"))
-		if c.Get("error").IsObject() {
-			err = errorOf(d.b.format, c, ParseOptions{})
+		if n++; n == 1 || c.Get("index").Int() == 0 && chosen.Get("index").Int() != 0 {
+			chosen = c
 		}
 		return true
 	})
@@ -67,8 +58,9 @@ func (d *chatDecoder) body(root gjson.Result) error {
 	case n == 0:
 		d.b.warn("the answer has no choices")
 	case n > 1:
-		d.b.warn("%d further choices are left out", n-1)
+		d.b.warn(otherChoices)
 	}
+	err := d.choice(chosen, false)
 	d.place()
 	if root.Get("error").IsObject() {
 		err = errorOf(d.b.format, root, d.b.opts)
@@ -104,31 +96,42 @@ func (d *chatDecoder) event(_ string, root gjson.Result) error {
 	d.head(root)
 	var err error
 	each(choices, func(c gjson.Result) bool {
-		if index := c.Get("index").Int(); index != 0 {
-			d.b.warn("further choices are left out")
-			return true
-		}
-		if delta := c.Get("delta"); delta.IsObject() {
-			d.message(delta, true)
-		} else if m := c.Get("message"); m.IsObject() {
-			d.message(m, true)
-		} else if text := str(c.Get("text")); text != "" {
-			p, _ := d.b.at(key{group: "content"}, parsers.PartText, [2]int64{chatContent})
-			p.pointer = chatBase + "/text"
-			d.b.addText(p, text)
-		}
-		if f := str(c.Get("finish_reason")); f != "" {
-			d.b.answer.Finish = f
-		}
-		if c.Get("error").IsObject() {
-			err = errorOf(d.b.format, c, ParseOptions{})
+		if c.Get("index").Int() != 0 {
+			d.b.warn(otherChoices)
+		} else if e := d.choice(c, true); e != nil {
+			err = e
 		}
 		return true
 	})
-	if failed.IsObject() {
+	switch groq := root.Get("x_groq"); {
+	case failed.IsObject():
 		err = errorOf(d.b.format, root, d.b.opts)
+	case str(groq.Get("error")) != "":
+		err = errorOf(d.b.format, groq, d.b.opts)
 	}
 	return err
+}
+
+// choice reads a choice of a body or of an event.
+func (d *chatDecoder) choice(c gjson.Result, delta bool) error {
+	m := c.Get("delta")
+	if !m.IsObject() {
+		m = c.Get("message")
+	}
+	if m.IsObject() {
+		d.message(m, delta)
+	} else if text := str(c.Get("text")); text != "" { // legacy completions
+		p, _ := d.b.at(key{group: "content"}, parsers.PartText, [2]int64{chatContent})
+		p.pointer = chatBase + "/text"
+		d.b.addText(p, text)
+	}
+	if f := str(c.Get("finish_reason")); f != "" {
+		d.b.answer.Finish = f
+	}
+	if c.Get("error").IsObject() {
+		return errorOf(d.b.format, c, ParseOptions{})
+	}
+	return nil
 }
 
 func (d *chatDecoder) close() bool {
@@ -227,8 +230,10 @@ func (d *chatDecoder) contentPart(part gjson.Result, delta bool) {
 		}
 	case "refusal":
 		d.b.refuse(str(part.Get("refusal")))
+		d.content = append(d.content, &piece{})
 	default:
 		d.b.skip(kind)
+		d.content = append(d.content, &piece{}) // it has a place in the list, and text does not go on behind it
 	}
 }
 
@@ -252,7 +257,8 @@ func (d *chatDecoder) newCall(call gjson.Result, index int64) *piece {
 }
 
 // callDelta reads a piece of a call. Calls are told apart by index; some
-// vendors use one index for all, or none, and then a new id begins a new call.
+// vendors use one index for all, or none, and then a new id begins a new call,
+// or without ids a name behind arguments that are whole.
 func (d *chatDecoder) callDelta(call gjson.Result) {
 	if d.current == nil {
 		d.current = map[int64]*piece{}
@@ -267,7 +273,7 @@ func (d *chatDecoder) callDelta(call gjson.Result) {
 			p = nil
 		}
 	}
-	if p == nil || (id != "" && p.id != "" && p.id != id && name != "") {
+	if p == nil || name != "" && (id != "" && p.id != "" && p.id != id || id == "" && p.whole()) {
 		d.last = d.newCall(call, n)
 		d.current[n] = d.last
 		return
@@ -286,12 +292,18 @@ func (d *chatDecoder) callDelta(call gjson.Result) {
 	d.b.addArgs(p, argsOf(args))
 }
 
+// whole reports whether the arguments of a call are a JSON object that nothing
+// can follow. Large ones are not looked at, for the sake of time.
+func (p *piece) whole() bool {
+	return len(p.args) <= 16<<10 && bytes.HasPrefix(p.args, []byte("{")) && gjson.ValidBytes(p.args)
+}
+
 // place gives the pieces their pointers, which only the whole shows.
 func (d *chatDecoder) place() {
 	const base = chatBase + "/message"
 	for i, p := range d.content {
 		switch {
-		case p.pointer != "":
+		case p.pointer != "" || p.kind == "":
 		case !d.listed:
 			p.pointer = base + "/content"
 		case p.kind == parsers.PartThinking:

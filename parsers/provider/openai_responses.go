@@ -194,6 +194,14 @@ func (d *responsesDecoder) event(name string, root gjson.Result) error {
 		d.b.addText(d.piece("summary", i, root.Get("summary_index").Int(), parsers.PartThinking), delta)
 	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
 		d.b.addArgs(d.piece("call", i, 0, parsers.PartCall), delta)
+	case "response.output_text.done": // some servers send no deltas
+		if p := d.piece("text", i, n, parsers.PartText); !p.written {
+			d.b.addText(p, str(root.Get("text")))
+		}
+	case "response.function_call_arguments.done":
+		if p := d.piece("call", i, 0, parsers.PartCall); len(p.args) == 0 {
+			d.b.addArgs(p, str(root.Get("arguments")))
+		}
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
 		return d.complete(root.Get("response"))
 	case "error":

@@ -160,7 +160,7 @@ func Parse(format Format, body []byte, opts ParseOptions) (parsers.Answer, error
 	s := NewStream(format, opts)
 	s.b.live = false
 	if opts.Status < 400 && isStream(format, body) {
-		s.Write(body) // the error is Close's too
+		_ = s.Write(body) // the error is Close's too
 		return s.Close()
 	}
 	return s.whole(body)

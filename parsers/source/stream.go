@@ -16,6 +16,7 @@ import (
 	"github.com/rax-project/rax/parsers/transcript"
 	"github.com/rax-project/rax/trace"
 	"github.com/rax-project/rax/trace/dir"
+	"github.com/rax-project/rax/trace/safety"
 )
 
 // UnknownFormatError says that a content is neither a trace nor a transcript of
@@ -39,7 +40,9 @@ type Stream struct {
 
 	ctx     context.Context
 	env     Env
+	src     Source
 	name    string
+	session *safety.Session
 	in      io.Reader
 	file    io.Closer
 	account *transcript.Account
@@ -48,7 +51,10 @@ type Stream struct {
 // Open opens a source and looks at its content. Errors are *UnknownFormatError
 // or those of the file system.
 func Open(ctx context.Context, src Source, env Env) (*Stream, error) {
-	s := &Stream{ctx: ctx, env: env, name: src.Name()}
+	if env.Safety == nil {
+		env.Safety = safety.Default()
+	}
+	s := &Stream{ctx: ctx, env: env, src: src, name: src.Name(), session: env.Safety.Session()}
 	if src.Path == stdin {
 		if env.Stdin == nil {
 			return nil, errors.New("no standard input to read")
@@ -181,7 +187,7 @@ func (s *Stream) All() iter.Seq2[trace.Record, error] {
 // convert imports the transcript and writes the trace, scrubbed, to pipe.
 func (s *Stream) convert(pipe *io.PipeWriter) (transcript.Account, error) {
 	w, err := trace.NewWriter(pipeFile{pipe}, trace.WriterOptions{
-		Name: s.name, Durability: trace.DurabilityNone, Safety: s.env.Safety,
+		Name: s.name, Durability: trace.DurabilityNone, Session: s.session,
 		// What has no time in the transcript gets none.
 		Now: func() time.Time { return time.UnixMilli(0) },
 	})
@@ -189,9 +195,11 @@ func (s *Stream) convert(pipe *io.PipeWriter) (transcript.Account, error) {
 		return transcript.Account{}, err
 	}
 	account, err := transcript.Import(s.ctx, s.in, s.name, func(ev trace.Event) error {
-		_, err := w.Write(ev)
+		rec, err := w.Write(ev)
+		trace.Adopt(ev, rec)
 		return err
 	}, transcript.Options{
+		Session: s.session,
 		RunID: func(startMs int64, parts ...string) string {
 			return dir.ImportID(time.UnixMilli(startMs), parts...)
 		},

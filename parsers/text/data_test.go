@@ -33,7 +33,7 @@ func dataDir(t *testing.T) string {
 
 // TestRealTexts reads every string of the recordings. They come from native
 // function calling, so calls written as text are only in strings that quote a
-// transcript: next to none.
+// transcript: next to none. Without RAX_FULL=1 it reads a part of them.
 func TestRealTexts(t *testing.T) {
 	names := map[string]bool{}
 	var texts []string
@@ -83,16 +83,22 @@ func TestRealTexts(t *testing.T) {
 	if len(texts) == 0 || len(tools) == 0 {
 		t.Fatalf("%d texts, %d tools", len(texts), len(tools))
 	}
-	calls := 0
-	for _, text := range texts {
+	calls, step := 0, 1
+	if os.Getenv("RAX_FULL") == "" {
+		step = 7 // a part of them, the same each time
+	}
+	read := 0
+	for i := 0; i < len(texts); i += step {
+		text := texts[i]
+		read++
 		r := Parse(text, tools)
 		check(t, text, r)
 		if len(r.Calls) > 0 {
 			calls++
 		}
 	}
-	t.Logf("%d of %d texts have a call of one of %d tools", calls, len(texts), len(tools))
-	if calls*500 > len(texts) {
-		t.Errorf("%d of %d texts have calls", calls, len(texts))
+	t.Logf("%d of %d texts have a call of one of %d tools", calls, read, len(tools))
+	if calls*500 > read {
+		t.Errorf("%d of %d texts have calls", calls, read)
 	}
 }

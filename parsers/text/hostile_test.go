@@ -1,6 +1,7 @@
 package text
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -41,16 +42,28 @@ var hostile = map[string]string{
 	"backslashes":      `["\`,
 }
 
+// full is for a size that tests with RAX_FULL=1 have; without it they have a
+// tenth of it, which a cost that is not linear shows as well.
+func full(size int) int {
+	if os.Getenv("RAX_FULL") != "" {
+		return size
+	}
+	return size / 10
+}
+
+// slow is more than a text of [full] size may take.
+func slow() time.Duration { return time.Duration(full(10)) * 3 * time.Second }
+
 func TestHostile(t *testing.T) {
 	for name, unit := range hostile {
-		text := strings.Repeat(unit, 2_000_000/len(unit))
+		text := strings.Repeat(unit, full(2_000_000)/len(unit))
 		if name == "one big block" || name == "lines of JSON" {
 			text = "<tool_call>\n" + text
 		}
 		start := time.Now()
 		Parse(text, tools)
-		if took := time.Since(start); took > 8*time.Second {
-			t.Errorf("%s: %v for 2 MB", name, took)
+		if took := time.Since(start); took > slow() {
+			t.Errorf("%s: %v for %d bytes", name, took, len(text))
 		} else if testing.Verbose() {
 			t.Logf("%s: %v", name, took)
 		}
@@ -60,14 +73,14 @@ func TestHostile(t *testing.T) {
 // TestHostileWide repeats calls behind a wide gap that a careless parser walks
 // for each of them.
 func TestHostileWide(t *testing.T) {
-	gap := strings.Repeat(" ", 1_000_000)
+	gap := strings.Repeat(" ", full(1_000_000))
 	for _, unit := range []string{`{"name":"web_search","arguments":{}}`, `<tool_call>{"name":"web_search","arguments":{}}</tool_call>`} {
-		many := strings.Repeat(unit, 1_000_000/len(unit))
+		many := strings.Repeat(unit, full(1_000_000)/len(unit))
 		for _, text := range []string{gap + "\n```\n" + many, "```\n" + gap + many, many + gap, "<tool_call>" + gap + many} {
 			start := time.Now()
 			Parse(text, tools)
-			if took := time.Since(start); took > 8*time.Second {
-				t.Errorf("%.12q: %v for 2 MB", unit, took)
+			if took := time.Since(start); took > slow() {
+				t.Errorf("%.12q: %v for %d bytes", unit, took, len(text))
 			}
 		}
 	}

@@ -219,8 +219,9 @@ func (p *parser) fromPairs(span rationale.Span, pairs []pair) {
 		arguments = appendString(arguments, value)
 	}
 	if d.Untyped {
-		d.Arguments = append(arguments, '}')
 		d.Untyped = len(arguments) > 1
+		arguments = append(arguments, '}')
+		d.Arguments = arguments
 	}
 	p.drafts = append(p.drafts, d)
 }

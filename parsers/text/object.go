@@ -169,7 +169,8 @@ func (p *parser) flat(o *lenient.Object, nameKey string, c *Call) (rejected stri
 		out = append(append(append(out, key.Raw...), ':'), value.Raw...)
 		return true
 	})
-	c.Arguments = append(out, '}')
+	out = append(out, '}')
+	c.Arguments = out
 	return ""
 }
 

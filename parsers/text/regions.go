@@ -8,11 +8,11 @@ import (
 	"github.com/rax-project/rax/rationale"
 )
 
-// thinking returns the regions of private reasoning. An opening tag counts at
+// thoughts returns the regions of private reasoning. An opening tag counts at
 // the start of a line only, where models write it and arguments do not. A
 // closing tag without one ends thinking that the prompt opened, when it ends
 // its line and no call stands before it.
-func thinking(text string) []rationale.Span {
+func thoughts(text string) []rationale.Span {
 	var found []rationale.Span
 	opened := 0
 	for at := 0; at < len(text); {

@@ -150,14 +150,14 @@ type parser struct {
 // WithoutThinking returns the message with its thinking made white, so that
 // every offset still points at what it did.
 func WithoutThinking(text string) string {
-	return blank(text, thinking(text), ' ')
+	return blank(text, thoughts(text), ' ')
 }
 
 // Parse reads the calls in a message of a model. tools are the names of those
 // that can be called; with none any name is one. It never fails: what cannot
 // be read is reported in the result. The time is linear in the text.
 func Parse(text string, tools []string) Result {
-	result := Result{Thinking: thinking(text)}
+	result := Result{Thinking: thoughts(text)}
 	p := parser{text: blank(text, result.Thinking, ' '), result: &result}
 	if len(tools) > 0 {
 		p.tools = make(map[string]bool, len(tools))

@@ -2,9 +2,12 @@ package transcript
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/rax-project/rax/trace"
+	"github.com/rax-project/rax/trace/safety"
 )
 
 // Account says what was found in a transcript and what became of it. Every
@@ -140,6 +143,32 @@ func count(m map[string]int, name string) {
 		name = otherTypes
 	}
 	m[name]++
+}
+
+// scrub takes out what a file put into the names and words of the account.
+func (a *Account) scrub(s *safety.Session) {
+	for _, counts := range []map[string]int{a.Events, a.Objects, a.PassedOver, a.UnknownTypes, a.SkippedBlocks} {
+		for _, name := range slices.Sorted(maps.Keys(counts)) {
+			// A long name was cut, maybe within a secret.
+			clean := s.Stored("type", name).Text
+			if len(name) >= maxTypeName-utf8.UTFMax {
+				clean = s.Beginning("type", name).Text
+			}
+			if clean != name {
+				n := counts[name]
+				delete(counts, name)
+				counts[clean] += n
+			}
+		}
+	}
+	for _, texts := range [][]string{a.Models, a.Warnings} {
+		for i, text := range texts {
+			texts[i] = s.Stored("warning", text).Text
+		}
+	}
+	for i := range a.Bad {
+		a.Bad[i].Reason = s.Stored("reason", a.Bad[i].Reason).Text
+	}
 }
 
 // tally counts the lines of a file as its objects and errors come along.

@@ -5,8 +5,8 @@
 // What comes out is what the transcript says and nothing else: a missing result
 // stays missing, and text beside a call is narrative, not its reason. Every
 // reason and every narrative carries the place of the very characters it was
-// read from. Nothing is scrubbed here: whoever stores or shows the events puts
-// them through a trace.Writer first.
+// read from. The events are not scrubbed here, narratives apart: whoever stores
+// or shows them puts them through a trace.Writer first.
 //
 // A reader goes over its input twice: what comes late in a file (a model that
 // states reasons, the last line of a message) decides about what stands early.
@@ -22,6 +22,7 @@ import (
 	"path/filepath"
 
 	"github.com/rax-project/rax/trace"
+	"github.com/rax-project/rax/trace/safety"
 )
 
 // Format names a transcript format.
@@ -86,9 +87,13 @@ type Options struct {
 	// read; empty means the system's directory for temporary files. The file
 	// holds what the transcript holds, and can be read by its owner alone.
 	TempDir string
+	// Session scrubs the account, and narratives as the parts of a text that
+	// they are. It is to be the one of the Writer; nil means a new one.
+	Session *safety.Session
 }
 
-// Import reads one transcript and calls emit for each event, in order. The name
+// Import reads one transcript and calls emit for each event, in order; emit may
+// take its rationale away (see trace.Adopt), which is counted then. The name
 // is the file as the user named it, "-" for standard input; its base name stands
 // in the events. It may be compressed (gzip, zstd); offsets count unpacked bytes
 // then. An input that cannot seek or is compressed is copied to a temporary file.
@@ -113,7 +118,10 @@ func Import(ctx context.Context, in io.Reader, name string, emit func(trace.Even
 	if src.cut {
 		acc.warn("the compressed stream stops too early; what stands before is read")
 	}
-	out := &output{emitTo: emit, account: acc, runID: opt.RunID}
+	if opt.Session == nil {
+		opt.Session = safety.Default().Session()
+	}
+	out := &output{emitTo: emit, account: acc, runID: opt.RunID, session: opt.Session}
 	for _, r := range readers {
 		if r.format == format {
 			err = r.read(ctx, src, out)
@@ -122,6 +130,7 @@ func Import(ctx context.Context, in io.Reader, name string, emit func(trace.Even
 	if err != nil {
 		err = fmt.Errorf("%s: %w", name, err)
 	}
+	acc.scrub(opt.Session)
 	return *acc, err
 }
 
@@ -130,6 +139,7 @@ type output struct {
 	emitTo  func(trace.Event) error
 	account *Account
 	runID   func(startMs int64, parts ...string) string
+	session *safety.Session
 }
 
 func (o *output) emit(ev trace.Event) error {

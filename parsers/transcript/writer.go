@@ -106,7 +106,7 @@ func (w *messageWriter) call(c *callPart) error {
 		Withheld: w.withheld, Args: c.args, RationaleStatus: rationale.Unasked,
 	}
 	if beside != nil {
-		ev.Narrative = beside.span.In(beside.part.text)
+		ev.Narrative = w.narrative(beside)
 		ev.NarrativeOrigin = beside.part.origin(beside.span)
 		ev.NarrativeScope, ev.NarrativeCut = beside.scope, beside.cut
 	}
@@ -142,6 +142,18 @@ func (w *messageWriter) call(c *callPart) error {
 		}
 	}
 	return nil
+}
+
+// narrative is the text of a narrative as it stands, for the Writer to scrub. Only
+// where a block or the cut divides a secret it is scrubbed here, since that shows
+// in the whole text alone.
+func (w *messageWriter) narrative(n *narrative) string {
+	text := n.span.In(n.part.text)
+	s := w.run.out.session
+	if part := s.Part("narrative", n.part.text, n.span.Start, n.span.End); part != s.Stored("narrative", text).Text {
+		return part
+	}
+	return text
 }
 
 func (w *messageWriter) emitCall(ev trace.Event, c *callPart) error {
