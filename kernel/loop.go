@@ -42,10 +42,10 @@ func (l *Loop) Begin(ctx context.Context) (Outcome, bool, error) {
 			Why: limitWhy("iterations", int64(r.iter), int64(r.cfg.Limits.Iterations)),
 		}, false, nil
 	}
-	if budget := r.cfg.Limits.Tokens; budget > 0 && r.spent.spent() >= budget {
+	if budget := r.cfg.Limits.Tokens; budget > 0 && r.tokens.Load() >= budget {
 		return Outcome{
 			Output: r.plain, Reason: ReasonTokenBudget, Failed: true,
-			Why: limitWhy("tokens", r.spent.spent(), budget),
+			Why: limitWhy("tokens", r.tokens.Load(), budget),
 		}, false, nil
 	}
 	r.iter++

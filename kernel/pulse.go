@@ -70,7 +70,7 @@ func (r *run) facts(canSwitch bool) control.Facts {
 		Repeats: p.repeats, RepeatedTool: p.lastTool, Stale: p.stale,
 		Errors: p.errors, ErrorTool: p.errTool,
 		ContextTokens: p.prompt, Window: r.cfg.Model.Info().Window,
-		Tokens: r.spent.spent(), Budget: r.cfg.Limits.Tokens, CanSwitch: canSwitch,
+		Tokens: r.tokens.Load(), Budget: r.cfg.Limits.Tokens, CanSwitch: canSwitch,
 	}
 }
 

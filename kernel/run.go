@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rax-project/rax/debrief"
@@ -40,6 +41,9 @@ type run struct {
 	groups int  // parallel groups
 	obs    int  // observations, for their refs
 	spent  counts
+	// tokens is what counts against the budget: that of the run and of the
+	// sub-runs that it opened.
+	tokens *atomic.Int64
 	// byArgument says that reasons are asked for as arguments.
 	byArgument bool
 	// watch of the reactive control
@@ -96,7 +100,7 @@ func newRun(cfg Config, rec Recorder, from lineage) (*run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("run id: %w", err)
 	}
-	r := &run{cfg: cfg, id: id, start: cfg.Now()}
+	r := &run{cfg: cfg, id: id, start: cfg.Now(), tokens: new(atomic.Int64)}
 	r.log.DropReasoning = cfg.DropReasoning
 	r.curate = control.Curator{Limit: cfg.Limits.ObservationBytes, Untrusted: cfg.Untrusted}
 	r.byArgument = cfg.Channel == ChannelArgument

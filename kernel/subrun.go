@@ -19,15 +19,12 @@ type SubRun struct {
 // Open writes the start of a sub-run, so that sub-runs stand in the trace in
 // the order in which they were opened, whatever order they end in. Each must be
 // run, once. The sub-run has the configuration of this run, without its fallback
-// and as change leaves it; change may be nil. Open must not be called by several
-// goroutines at once.
+// and as change leaves it; change may be nil. It spends from the same budget of
+// tokens. Open must not be called by several goroutines at once.
 func (l *Loop) Open(task string, change func(*Config)) (*SubRun, error) {
 	r := l.run
 	cfg := r.cfg
 	cfg.Fallback = nil
-	if budget := cfg.Limits.Tokens; budget > 0 {
-		cfg.Limits.Tokens = max(1, budget-r.spent.spent())
-	}
 	if change != nil {
 		change(&cfg)
 	}
@@ -42,6 +39,7 @@ func (l *Loop) Open(task string, change func(*Config)) (*SubRun, error) {
 	if err != nil {
 		return nil, err
 	}
+	sub.tokens = r.tokens
 	if err := sub.begin(task); err != nil {
 		return nil, err
 	}

@@ -136,7 +136,9 @@ func (r *run) think(ctx context.Context, ask Ask) (Thought, parsers.Answer, erro
 		req.Schema = ask.Schema
 	}
 	reply, err := model.Complete(ctx, req, nil)
+	before := r.spent.spent()
 	r.spent.add(reply.Answer.Usage, reply.CostUsd)
+	r.tokens.Add(r.spent.spent() - before)
 	if !ask.Fresh { // the window that the control watches is the conversation's
 		r.pulse.prompt = 0
 		if n := reply.Answer.Usage.Input; n != nil {

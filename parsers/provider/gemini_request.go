@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -19,7 +20,7 @@ func (e *encoder) gemini() string {
 			})
 		}
 		e.key("contents").arr(func() {
-			for _, m := range e.r.Messages {
+			for _, m := range joinResults(e.r.Messages) {
 				e.geminiMessage(m)
 			}
 		})
@@ -50,6 +51,20 @@ func (e *encoder) gemini() string {
 		return path + ":streamGenerateContent?alt=sse"
 	}
 	return path + ":generateContent"
+}
+
+// joinResults makes one message of neighbouring messages of results: Gemini
+// refuses the results of parallel calls unless all stand in one turn.
+func joinResults(messages []Message) []Message {
+	var out []Message
+	for _, m := range messages {
+		if n := len(out) - 1; n >= 0 && m.Role == RoleTool && out[n].Role == RoleTool {
+			out[n].Blocks = slices.Concat(out[n].Blocks, m.Blocks)
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
 }
 
 func (e *encoder) geminiTools() {

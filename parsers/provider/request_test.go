@@ -302,3 +302,29 @@ func TestParseRecordedRequests(t *testing.T) {
 	}
 	t.Logf("%d requests", n)
 }
+
+// TestGeminiJoinsResults: the results of parallel calls stand in one turn.
+func TestGeminiJoinsResults(t *testing.T) {
+	result := func(id string) Message {
+		return Message{Role: RoleTool, Blocks: []Block{{Kind: BlockResult, ID: id, Name: "clock", Text: "noon"}}}
+	}
+	messages := []Message{
+		{Role: RoleAssistant, Blocks: []Block{{Kind: BlockCall, ID: "a", Name: "clock"}, {Kind: BlockCall, ID: "b", Name: "clock"}}},
+		result("a"), result("b"),
+		{Role: RoleUser, Blocks: []Block{{Kind: BlockText, Text: "and now?"}}},
+	}
+	_, body, err := Encode(Gemini, Request{Model: "m", Messages: messages})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Contents []struct{ Parts []json.RawMessage } }
+	if err := json.Unmarshal(body, &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Contents) != 3 || len(got.Contents[1].Parts) != 2 {
+		t.Errorf("%s", body)
+	}
+	if len(messages[1].Blocks) != 1 {
+		t.Error("the request was changed")
+	}
+}
