@@ -23,7 +23,7 @@ help: ## show the targets
 
 demo: build ## import a recorded session and show its debrief, offline
 	@rm -rf $(BUILD)/demo && mkdir -p $(BUILD)/demo
-	@RAX_TRACE_DIR="$(CURDIR)/$(BUILD)/demo" ./fixtures/demo.sh build/rax
+	@RAX_TRACE_DIR="$(CURDIR)/$(BUILD)/demo" ./fixtures/demo.sh "$(CURDIR)/$(BUILD)/rax"
 
 build: ## build build/rax, with its link build/rax-diagnose
 	@mkdir -p $(BUILD)

@@ -71,6 +71,9 @@ type Step struct {
 	Iter int `json:"iter"`
 	// Action is "tool:NAME" or "strategy:FROM→TO".
 	Action string `json:"action"`
+	// Seq and Line place the step in the trace: the number of its event and the
+	// line, counted from 1. Of a transcript that is read as it is, they are
+	// those of the trace that an import writes.
 	Seq    int64  `json:"seq"`
 	Line   int    `json:"line"`
 	CallID string `json:"callId,omitempty"`

@@ -224,23 +224,29 @@ func TestTerminationIsLoggedOnce(t *testing.T) {
 	}
 }
 
-// TestDecisionTags holds the unified log against the five tags of
-// specification 004.
+// TestDecisionTags holds the unified log of a fixture against the five kinds of
+// tags of specification 004, each with all its values. What the log looks like
+// in every view is golden in the package render.
 func TestDecisionTags(t *testing.T) {
-	d := one(t, start,
-		`{"kind":"tool-call-start","runId":"r","iter":1,"seq":1,"toolName":"github/list_commits","rationale":{"why":"w1","confidence":0.95}}`,
-		`{"kind":"curator-decision","runId":"r","iter":2,"seq":2,"action":"dropped","targetRef":"obs:1","rationale":{"why":"w2"}}`,
-		`{"kind":"strategy-switched","runId":"r","iter":2,"seq":3,"from":"reactive","to":"plan","reason":"x","rationale":{"why":"w3"}}`,
-		`{"kind":"decision-evaluated","runId":"r","iter":3,"seq":4,"decisionType":"early-stop","reason":"x","rationale":{"why":"w4"}}`,
-		`{"kind":"kernel-state-snapshot","runId":"r","iter":4,"seq":5,"terminatedBy":"quality_threshold","terminationRationale":{"why":"w5"}}`,
-		`{"kind":"decision-evaluated","runId":"r","iter":4,"seq":6,"decisionType":"branch","reason":"free text is no structured reason"}`)
+	text, err := os.ReadFile("../fixtures/trace/decisions.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := `{"kind":"decision-evaluated","runId":"01KDVSG000DCSN000000000001","iter":4,"seq":99,"decisionType":"branch","reason":"free text is no structured reason"}`
+	d := one(t, string(text)+free)
 	var got []string
 	for _, e := range d.Rationale {
-		got = append(got, fmt.Sprintf("%d %s %s %s", e.Iteration, e.Decision, e.ToolName, e.Rationale.Why))
+		if e.Rationale.Why == "" {
+			t.Errorf("%s: no reason", e.Decision)
+		}
+		got = append(got, strings.TrimSpace(fmt.Sprintf("%d %s %s", e.Iteration, e.Decision, e.ToolName)))
 	}
 	want := []string{
-		"1 tool-selection github/list_commits w1", "2 curator-dropped  w2", "2 strategy-switch:reactive→plan  w3",
-		"3 reactive-early-stop  w4", "4 termination:quality_threshold  w5",
+		"1 tool-selection github/list_commits",
+		"2 curator-kept", "2 curator-dropped", "2 curator-compressed", "2 curator-marked-untrusted",
+		"2 strategy-switch:reactive→plan-execute-reflect",
+		"3 reactive-early-stop", "3 reactive-branch", "3 reactive-compress", "3 reactive-switch-strategy", "3 reactive-attribute",
+		"4 termination:quality_threshold",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)

@@ -11,7 +11,7 @@ import (
 
 // goodFixtures are the golden traces that break no rule; the others are of
 // another program, or of one that was killed.
-var goodFixtures = []string{"aapl", "all-kinds", "parallel", "sub-runs", "several-runs"}
+var goodFixtures = []string{"aapl", "all-kinds", "decisions", "parallel", "sub-runs", "several-runs"}
 
 func TestCheckOfFixtures(t *testing.T) {
 	for _, path := range fixtures(t) {

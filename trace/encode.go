@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/rax-project/rax/rationale"
 	"github.com/rax-project/rax/trace/safety"
 )
 
@@ -127,16 +128,7 @@ func (e *encoder) value(v reflect.Value, field string) (dropped bool, err error)
 		}
 		return false, e.list(v, field)
 	case reflect.Map:
-		e.buf = append(e.buf, '{')
-		for i, k := range sortedKeys(v) {
-			e.comma(i == 0)
-			e.text("name", k)
-			e.buf = append(e.buf, ':')
-			if _, err := e.value(v.MapIndex(reflect.ValueOf(k)), field+"."+k); err != nil {
-				return false, err
-			}
-		}
-		e.buf = append(e.buf, '}')
+		return false, e.object(v, field)
 	default:
 		return false, fmt.Errorf("no encoding for %s", v.Type())
 	}
@@ -164,6 +156,24 @@ func (e *encoder) list(v reflect.Value, field string) error {
 	return nil
 }
 
+// object appends a map. It goes through the door as JSON, where a key labels its
+// value: {"password": "…"}.
+func (e *encoder) object(v reflect.Value, field string) error {
+	plain := encoder{session: e.session}
+	plain.buf = append(plain.buf, '{')
+	for i, k := range sortedKeys(v) {
+		plain.comma(i == 0)
+		plain.buf = append(appendString(plain.buf, k), ':')
+		if value := v.MapIndex(reflect.ValueOf(k)); value.Kind() == reflect.String {
+			plain.buf = appendString(plain.buf, value.String())
+		} else if _, err := plain.value(value, field); err != nil {
+			return err
+		}
+	}
+	e.findings = append(e.findings, plain.findings...)
+	return e.raw(field, append(plain.buf, '}'))
+}
+
 // sortedKeys gives the keys of a map in one order, so that equal events are
 // equal bytes.
 func sortedKeys(v reflect.Value) []string {
@@ -177,7 +187,7 @@ func sortedKeys(v reflect.Value) []string {
 
 // text appends s as a JSON string after the safety session has seen it.
 func (e *encoder) text(field, s string) (blocked bool) {
-	r := e.session.Text(field, s)
+	r := e.stored(field, s)
 	e.findings = append(e.findings, r.Findings...)
 	if r.Blocked {
 		e.buf = append(e.buf, `""`...)
@@ -185,6 +195,17 @@ func (e *encoder) text(field, s string) (blocked bool) {
 	}
 	e.buf = appendString(e.buf, r.Text)
 	return false
+}
+
+// stored scrubs s. Reasons and narratives come here cut to their length; at the
+// end of such a text may stand half a secret.
+func (e *encoder) stored(field, s string) safety.Result {
+	if len(s) >= rationale.MaxWhy && len(s) <= utf8.UTFMax*rationale.MaxNarrative {
+		if n := utf8.RuneCountInString(s); n == rationale.MaxWhy || n == rationale.MaxNarrative {
+			return e.session.Beginning(field, s)
+		}
+	}
+	return e.session.Stored(field, s)
 }
 
 // raw appends a JSON value, on one line. What is no JSON is kept as a string.

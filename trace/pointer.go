@@ -10,8 +10,14 @@ import (
 // Pointer gives the string that a JSON Pointer (RFC 6901) finds in a record.
 // Of equal names the first counts, as everywhere. ok is false when there is no
 // string.
-func Pointer(rec Record, pointer string) (text string, ok bool) {
-	at := gjson.ParseBytes(rec.line)
+func Pointer(rec Record, pointer string) (text string, ok bool) { return pointed(rec.line, pointer) }
+
+// Pointer gives the string that a JSON Pointer finds on the line, as the
+// function of that name does.
+func (l Line) Pointer(pointer string) (text string, ok bool) { return pointed(l.Bytes, pointer) }
+
+func pointed(line []byte, pointer string) (text string, ok bool) {
+	at := gjson.ParseBytes(line)
 	if pointer != "" && pointer[0] != '/' {
 		return "", false
 	}

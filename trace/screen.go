@@ -28,6 +28,22 @@ func screen(ev Event, s *safety.Session) (Event, []safety.Finding) {
 	return &kept, findings
 }
 
+// Adopt makes a tool-call-start say what was stored of it as rec: where safety
+// refused its rationale, that it has none and why. What follows an event must
+// use only what was stored.
+func Adopt(ev Event, rec Record) {
+	call, ok := ev.(*ToolCallStart)
+	if !ok || call.Rationale == nil {
+		return
+	}
+	row, err := RowOf(rec)
+	if err != nil || rationale.Status(row.Str(FieldRationaleStatus)) != rationale.Blocked {
+		return
+	}
+	call.Rationale, call.RationaleStatus = nil, rationale.Blocked
+	call.RationaleReason = row.Str(FieldRationaleReason)
+}
+
 // refused gives the findings, those that refuse it first, of the first text of
 // a rationale that safety refuses; nil if it refuses none.
 func refused(r *rationale.Rationale, s *safety.Session) []safety.Finding {
@@ -42,7 +58,7 @@ func refused(r *rationale.Rationale, s *safety.Session) []safety.Finding {
 			text{"rationale.alternatives.rejectedBecause", a.RejectedBecause})
 	}
 	for _, t := range texts {
-		if res := s.Text(t.field, t.text); res.Blocked {
+		if res := s.Stored(t.field, t.text); res.Blocked {
 			found := slices.Clone(res.Findings)
 			slices.SortStableFunc(found, func(a, b safety.Finding) int { return cmp.Compare(b.Action, a.Action) })
 			return found

@@ -26,6 +26,9 @@ type WriterOptions struct {
 	Durability Durability
 	Full       FullPolicy
 	Safety     *safety.Pipeline
+	// Session scrubs in place of a new session of Safety, so that what is shown
+	// beside the trace has the same marks.
+	Session *safety.Session
 	// Producer is written into run-started events that name none.
 	Producer string
 	// Now gives the time of events that carry none; nil means time.Now.
@@ -73,7 +76,10 @@ func NewWriter(file File, opt WriterOptions) (*Writer, error) {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	return &Writer{opt: opt, session: opt.Safety.Session(), file: file}, nil
+	if opt.Session == nil {
+		opt.Session = opt.Safety.Session()
+	}
+	return &Writer{opt: opt, session: opt.Session, file: file}, nil
 }
 
 // Write stores an event and returns it as stored: scrubbed, and with a

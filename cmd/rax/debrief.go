@@ -69,7 +69,7 @@ func runDebrief(cmd *cobra.Command, sys system, ref string, opt debriefOptions) 
 	if err != nil {
 		return err
 	}
-	warn(cmd.ErrOrStderr(), in.name, chosen)
+	in.warn(cmd.ErrOrStderr(), chosen)
 	if err := view(cmd.OutOrStdout(), chosen, opt, term); err != nil {
 		return err
 	}
@@ -127,14 +127,14 @@ func view(w io.Writer, runs []debrief.Debrief, opt debriefOptions, term terminal
 }
 
 // warn prints the warnings of runs and their sub-runs, each once.
-func warn(w io.Writer, name string, runs []debrief.Debrief) {
+func (in *input) warn(w io.Writer, runs []debrief.Debrief) {
 	seen := make(map[debrief.Warning]bool)
 	var walk func(d debrief.Debrief)
 	walk = func(d debrief.Debrief) {
 		for _, warning := range d.Warnings {
 			if !seen[warning] {
 				seen[warning] = true
-				fmt.Fprintln(w, "warning: "+oneLine(place(name, warning.Line)+": "+warning.Message))
+				say(w, "warning: ", in.placeOf(warning)+": "+warning.Message)
 			}
 		}
 		for _, c := range d.Children {
@@ -144,6 +144,15 @@ func warn(w io.Writer, name string, runs []debrief.Debrief) {
 	for _, d := range runs {
 		walk(d)
 	}
+}
+
+// placeOf names where a warning points. The events of a transcript are made
+// while it is read: they have a number and no line.
+func (in *input) placeOf(w debrief.Warning) string {
+	if w.Seq > 0 && in.imported() {
+		return fmt.Sprintf("%s, event %d", in.name, w.Seq)
+	}
+	return place(in.name, w.Line)
 }
 
 func place(name string, line int) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rax-project/rax/debrief"
+	"github.com/rax-project/rax/debrief/render"
+	"github.com/rax-project/rax/parsers/source"
+	"github.com/rax-project/rax/parsers/transcript"
+	"github.com/rax-project/rax/trace"
 	"github.com/rax-project/rax/trace/dir"
+	"github.com/rax-project/rax/trace/safety"
 )
 
 // The exit codes of rax. They are documented in "rax help exit-codes".
@@ -32,6 +38,8 @@ func exitCodesTopic() *cobra.Command {
   2    usage: an unknown command or flag, a bad value
   3    nothing readable: no such trace, no event in it, or damage under --strict
   130  interrupted`,
+		Example: `  rax diagnose debrief run.jsonl --strict || echo "exit $?"
+  rax help exit-codes`,
 	}
 }
 
@@ -43,7 +51,9 @@ func environmentTopic() *cobra.Command {
   REACTIVE_AGENTS_TRACE_DIR  a further directory that is searched, never written
   CLAUDE_CONFIG_DIR          where claude:latest looks (default ~/.claude)
   NO_COLOR                   no colour, whatever its value
-  COLUMNS                    the width of the tree, where it is not a terminal's`,
+  COLUMNS                    the width of the tree, in place of the terminal's`,
+		Example: `  RAX_TRACE_DIR=./traces rax diagnose list
+  COLUMNS=120 NO_COLOR=1 rax diagnose debrief latest`,
 	}
 }
 
@@ -70,63 +80,81 @@ func report(w io.Writer, err error) int {
 	if err == nil || errors.Is(err, syscall.EPIPE) {
 		return exitDone
 	}
-	fmt.Fprintln(w, "error: "+oneLine(err.Error()))
-	if hint := hintOf(err); hint != "" {
-		fmt.Fprintln(w, "hint: "+oneLine(hint))
+	var notFound *dir.NotFoundError
+	if errors.As(err, &notFound) {
+		// Before its message cuts it: of half a secret nobody can tell.
+		notFound.Ref = safety.Default().Session().Stored("ref", notFound.Ref).Text
 	}
-	return exitCode(err)
+	code, hint := classify(err)
+	say(w, "error: ", err.Error())
+	if hint != "" {
+		say(w, "hint: ", hint)
+	}
+	return code
 }
 
-func exitCode(err error) int {
-	var usage usageError
-	var none unreadable
-	var noCall *debrief.NoCallError
-	var notFound *dir.NotFoundError
-	var ambiguous *dir.AmbiguousError
+// classify gives the exit code of an error, and what to type instead.
+func classify(err error) (code int, hint string) {
+	var (
+		hinted    interface{ Hint() string }
+		usage     usageError
+		none      unreadable
+		noCall    *debrief.NoCallError
+		notFound  *dir.NotFoundError
+		ambiguous *dir.AmbiguousError
+		noAgent   *source.UnknownAgentError
+		unknown   *source.UnknownFormatError
+		newer     *trace.VersionError
+	)
+	if errors.As(err, &hinted) {
+		hint = hinted.Hint()
+	}
 	switch {
 	case errors.Is(err, errInterrupted):
-		return exitInterrupted
-	case errors.As(err, &usage), errors.As(err, &ambiguous), strings.HasPrefix(err.Error(), "unknown command"):
-		return exitUsage
-	case errors.As(err, &none), errors.As(err, &notFound), errors.As(err, &noCall), errors.Is(err, fs.ErrNotExist):
-		return exitUnreadable
-	default:
-		return exitFindings
-	}
-}
-
-func hintOf(err error) string {
-	var usage usageError
-	var none unreadable
-	var noCall *debrief.NoCallError
-	var notFound *dir.NotFoundError
-	var ambiguous *dir.AmbiguousError
-	switch {
+		return exitInterrupted, hint
 	case errors.As(err, &usage):
-		return usage.hint
-	case errors.As(err, &none):
-		return none.hint
-	case errors.As(err, &noCall):
-		return fmt.Sprintf("give a callId, or a number from 1 to %d", noCall.Calls)
-	case errors.As(err, &notFound) && len(notFound.Suggestions) > 0:
-		return "did you mean " + strings.Join(notFound.Suggestions, ", ") + "?"
-	case errors.As(err, &notFound):
-		return "see: rax diagnose list"
+		return exitUsage, cmp.Or(hint, usage.hint)
+	case strings.HasPrefix(err.Error(), "unknown command"), strings.HasPrefix(err.Error(), "if any flags in the group"):
+		// The library has no types for these two.
+		return exitUsage, "see: rax --help"
 	case errors.As(err, &ambiguous):
-		return "more letters, or one of: " + strings.Join(ambiguous.Matches[:min(5, len(ambiguous.Matches))], ", ")
-	case strings.HasPrefix(err.Error(), "unknown command"):
-		return "see: rax --help"
+		return exitUsage, "more letters, or one of: " + strings.Join(ambiguous.Matches[:min(5, len(ambiguous.Matches))], ", ")
+	case errors.As(err, &noAgent):
+		return exitUsage, "known: " + strings.Join(noAgent.Known, ", ")
+	case errors.As(err, &none):
+		return exitUnreadable, cmp.Or(hint, none.hint)
+	case errors.As(err, &noCall):
+		return exitUnreadable, fmt.Sprintf("give a callId, or a number from 1 to %d", noCall.Calls)
+	case errors.As(err, &notFound):
+		return exitUnreadable, hintNotFound(notFound)
+	case errors.As(err, &unknown):
+		return exitUnreadable, "rax reads traces and sessions of Claude Code"
+	case errors.As(err, &newer):
+		return exitUnreadable, "a newer version of rax reads it"
+	case errors.Is(err, transcript.ErrNoConversation), errors.Is(err, fs.ErrNotExist),
+		errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EISDIR):
+		return exitUnreadable, hint
+	default:
+		return exitFindings, hint
 	}
-	return ""
 }
 
-// oneLine keeps an error on its line: names and parts of it may come from
-// outside.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r <= 0x9f {
-			return ' '
-		}
-		return r
-	}, s)
+func hintNotFound(err *dir.NotFoundError) string {
+	switch {
+	case len(err.Suggestions) > 0:
+		return "did you mean " + strings.Join(err.Suggestions, ", ") + "?"
+	case strings.ContainsAny(err.Ref, `/\`):
+		return "there is no such file"
+	case strings.HasPrefix(err.Ref, "claude:"):
+		return "sessions are looked for in $CLAUDE_CONFIG_DIR/projects, else in ~/.claude/projects"
+	default:
+		return "see: rax diagnose list"
+	}
+}
+
+// say tells the person something on one line of the standard error, scrubbed:
+// errors repeat names and words from outside. Where that fails there is nobody
+// to tell.
+func say(w io.Writer, label, text string) {
+	_, _ = fmt.Fprintln(w, label+render.Clean(safety.Default().Session().Stored("message", text).Text))
 }

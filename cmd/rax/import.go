@@ -15,6 +15,7 @@ import (
 	"github.com/rax-project/rax/parsers/transcript"
 	"github.com/rax-project/rax/trace"
 	"github.com/rax-project/rax/trace/dir"
+	"github.com/rax-project/rax/trace/safety"
 )
 
 func newImport(sys system) *cobra.Command {
@@ -42,7 +43,7 @@ passed over, and what could not be read.`,
 			if err != nil {
 				return err
 			}
-			account, err := importFile(cmd.Context(), search.Dir, src, sys)
+			account, err := importFile(cmd.Context(), search.Dir, src, sys, env.Safety)
 			if err != nil {
 				return err
 			}
@@ -56,7 +57,7 @@ passed over, and what could not be read.`,
 
 // importFile writes a transcript into the trace directory. On an error nothing
 // is changed there.
-func importFile(ctx context.Context, d dir.Dir, src source.Source, sys system) (transcript.Account, error) {
+func importFile(ctx context.Context, d dir.Dir, src source.Source, sys system, p *safety.Pipeline) (transcript.Account, error) {
 	in := sys.in
 	if src.Path != "-" {
 		f, err := os.Open(src.Path)
@@ -66,19 +67,21 @@ func importFile(ctx context.Context, d dir.Dir, src source.Source, sys system) (
 		defer f.Close()
 		in = f
 	}
-	target := &lateTrace{dir: d, now: sys.now}
+	target := &lateTrace{dir: d, now: sys.now, session: p.Session()}
 	account, err := transcript.Import(ctx, in, src.Name(), target.write, transcript.Options{
-		RunID: func(startMs int64, parts ...string) string { return dir.ImportID(time.UnixMilli(startMs), parts...) },
+		Session: target.session,
+		RunID:   func(startMs int64, parts ...string) string { return dir.ImportID(time.UnixMilli(startMs), parts...) },
 	})
 	return account, target.close(err)
 }
 
 // lateTrace is a trace of which the id is known with its first event.
 type lateTrace struct {
-	dir    dir.Dir
-	now    func() time.Time
-	file   *dir.Replacement
-	writer *trace.Writer
+	dir     dir.Dir
+	now     func() time.Time
+	session *safety.Session
+	file    *dir.Replacement
+	writer  *trace.Writer
 }
 
 func (t *lateTrace) write(ev trace.Event) error {
@@ -89,12 +92,13 @@ func (t *lateTrace) write(ev trace.Event) error {
 			return err
 		}
 		t.file = file
-		t.writer, err = trace.NewWriter(file, trace.WriterOptions{Name: id, Producer: producer(), Now: t.now})
+		t.writer, err = trace.NewWriter(file, trace.WriterOptions{Name: id, Producer: producer(), Now: t.now, Session: t.session})
 		if err != nil {
 			return err
 		}
 	}
-	_, err := t.writer.Write(ev)
+	rec, err := t.writer.Write(ev)
+	trace.Adopt(ev, rec)
 	return err
 }
 
@@ -117,7 +121,7 @@ func producer() string { return "rax " + version().Version }
 
 func reportImport(cmd *cobra.Command, name string, a transcript.Account, asJSON, strict bool) error {
 	for _, bad := range a.Bad {
-		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s: %s line: %s\n", oneLine(place(name, bad.Line)), bad.Damage, oneLine(bad.Reason))
+		say(cmd.ErrOrStderr(), "warning: ", fmt.Sprintf("%s: %s line: %s", place(name, bad.Line), bad.Damage, bad.Reason))
 	}
 	var err error
 	if asJSON {
@@ -128,11 +132,7 @@ func reportImport(cmd *cobra.Command, name string, a transcript.Account, asJSON,
 	if err != nil || !strict {
 		return err
 	}
-	unknown := 0
-	for _, n := range a.UnknownTypes {
-		unknown += n
-	}
-	if a.BadLines > 0 || unknown > 0 {
+	if unknown := sum(a.UnknownTypes); a.BadLines > 0 || unknown > 0 {
 		return unreadable{
 			fmt.Errorf("%s: %d bad lines, %d objects of unknown types", name, a.BadLines, unknown),
 			"the trace was written all the same; leave out --strict to accept it",
@@ -142,19 +142,19 @@ func reportImport(cmd *cobra.Command, name string, a transcript.Account, asJSON,
 }
 
 func printAccount(w io.Writer, a transcript.Account) error {
-	passed := 0
-	for _, n := range a.PassedOver {
-		passed += n
-	}
-	unknown := 0
-	for _, n := range a.UnknownTypes {
-		unknown += n
-	}
 	_, err := fmt.Fprintf(w, `imported %s as run %s
   %d lines: %d bad, %d objects passed over, %d of unknown types
   %d model messages, %d tool calls (%d results, %d errors, %d parallel groups), %d compactions
 see: rax diagnose debrief %s
-`, a.Format, a.RunID, a.Lines, a.BadLines, passed, unknown,
+`, a.Format, a.RunID, a.Lines, a.BadLines, sum(a.PassedOver), sum(a.UnknownTypes),
 		a.Messages, a.Calls, a.Results, a.Errors, a.ParallelGroups, a.Compactions, a.RunID)
 	return err
+}
+
+func sum(counts map[string]int) int {
+	n := 0
+	for _, c := range counts {
+		n += c
+	}
+	return n
 }

@@ -43,7 +43,7 @@ func newList(sys system) *cobra.Command {
 				entries = entries[:limit]
 			}
 			if err := dir.MarkLive(entries); err != nil {
-				fmt.Fprintln(cmd.ErrOrStderr(), "warning: "+oneLine(err.Error()))
+				say(cmd.ErrOrStderr(), "warning: ", err.Error())
 			}
 			listed := make([]render.Listed, 0, len(entries))
 			for _, e := range entries {
@@ -56,14 +56,14 @@ func newList(sys system) *cobra.Command {
 				return render.JSON(cmd.OutOrStdout(), listed)
 			}
 			if total == 0 {
-				fmt.Fprintf(cmd.ErrOrStderr(), "no traces in %s\n", oneLine(search.Dir.Path))
+				say(cmd.ErrOrStderr(), "no traces in ", search.Dir.Path)
 				return nil
 			}
 			if err := render.List(cmd.OutOrStdout(), listed, render.TreeOptions{Width: term.width}); err != nil {
 				return err
 			}
 			if total > len(listed) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "showing %d of %d traces (--limit 0 for all)\n", len(listed), total)
+				say(cmd.ErrOrStderr(), "", fmt.Sprintf("showing %d of %d traces (--limit 0 for all)", len(listed), total))
 			}
 			return nil
 		},

@@ -11,7 +11,6 @@ import (
 
 	"github.com/rax-project/rax/debrief"
 	"github.com/rax-project/rax/parsers/source"
-	"github.com/rax-project/rax/rationale"
 	"github.com/rax-project/rax/trace"
 	"github.com/rax-project/rax/trace/dir"
 )
@@ -44,7 +43,11 @@ func searchOf(cmd *cobra.Command, sys system) (dir.Search, error) {
 // sourceEnv is the world as the package source needs it.
 func sourceEnv(cmd *cobra.Command, sys system) (source.Env, error) {
 	search, err := searchOf(cmd, sys)
-	return source.Env{Traces: search, Getenv: sys.getenv, Home: sys.home, Stdin: sys.in}, err
+	if err != nil {
+		return source.Env{}, err
+	}
+	pipeline, err := pipelineOf(sys)
+	return source.Env{Traces: search, Getenv: sys.getenv, Home: sys.home, Stdin: sys.in, Safety: pipeline}, err
 }
 
 // open resolves an ID.
@@ -96,7 +99,7 @@ func (in *input) records() (iter.Seq2[trace.Record, error], error) {
 		return nil, err
 	}
 	in.stream = stream
-	return stream.All(), nil
+	return until(in.ctx, stream.All()), nil
 }
 
 // runs folds the input.
@@ -116,15 +119,23 @@ func (in *input) runs() ([]debrief.Debrief, error) {
 }
 
 // cite fills in the characters that a decision's reason was read from, where
-// they stand in the transcript that is at hand.
+// they stand in the transcript that is at hand. Such a decision has no place in
+// a trace.
 func (in *input) cite(d *debrief.Decision) {
-	if d.Origin == nil || d.Cited != "" || in.stream == nil || !in.stream.Imported {
+	if !in.imported() {
 		return
 	}
-	if cited, err := source.Cite(in.src, rationale.Origin(*d.Origin), in.env.Safety); err == nil {
+	d.Place = trace.Place{}
+	if d.Origin == nil || d.Cited != "" {
+		return
+	}
+	if cited, err := in.stream.Cite(*d.Origin); err == nil {
 		d.Cited = cited
 	}
 }
+
+// imported says that the input is a transcript: its records stand in no file.
+func (in *input) imported() bool { return in.stream != nil && in.stream.Imported }
 
 func (in *input) close() {
 	if in.stream != nil {

@@ -70,13 +70,13 @@ func runPrune(cmd *cobra.Command, sys system, opt pruneOptions) error {
 func printPrune(w io.Writer, report dir.PruneReport, dryRun bool) error {
 	var b strings.Builder
 	for _, r := range report.Removed {
-		fmt.Fprintf(&b, "%s %s (%s)\n", r.Action, oneLine(r.File), r.Reason)
+		fmt.Fprintf(&b, "%s %s (%s)\n", r.Action, render.Clean(r.File), r.Reason)
 	}
 	for _, r := range report.Compressed {
-		fmt.Fprintf(&b, "%s %s (%s)\n", r.Action, oneLine(r.File), r.Reason)
+		fmt.Fprintf(&b, "%s %s (%s)\n", r.Action, render.Clean(r.File), r.Reason)
 	}
 	for _, s := range report.Skipped {
-		fmt.Fprintf(&b, "skipped %s (%s)\n", oneLine(s.File), oneLine(s.Reason))
+		fmt.Fprintf(&b, "skipped %s (%s)\n", render.Clean(s.File), render.Clean(s.Reason))
 	}
 	verb := "removed"
 	if dryRun {

@@ -68,7 +68,8 @@ func runReplay(cmd *cobra.Command, sys system, ref string, opt replayOptions) er
 	show := render.NewReplay(cmd.OutOrStdout(), render.ReplayOptions{
 		Raw: opt.raw, JSON: opt.json, Width: term.width, Color: term.color,
 	})
-	events, damaged, last := 0, 0, error(nil)
+	wanted := func(k trace.Kind) bool { return len(opt.only) == 0 || slices.Contains(opt.only, string(k)) }
+	events, shown, damaged, last := 0, 0, 0, error(nil)
 	for rec, err := range records {
 		if err != nil {
 			var bad *trace.SyntaxError
@@ -77,13 +78,20 @@ func runReplay(cmd *cobra.Command, sys system, ref string, opt replayOptions) er
 				break
 			}
 			damaged++
-			fmt.Fprintln(cmd.ErrOrStderr(), "warning: "+oneLine(err.Error()))
+			say(cmd.ErrOrStderr(), "warning: ", err.Error())
 			continue
 		}
 		events++
-		if err := show.Record(rec, func(k trace.Kind) bool { return len(opt.only) == 0 || slices.Contains(opt.only, string(k)) }); err != nil {
+		took, err := show.Record(rec, wanted)
+		if err != nil {
 			return err
 		}
+		if took {
+			shown++
+		}
+	}
+	if shown == 0 && events > 0 {
+		say(cmd.ErrOrStderr(), "", fmt.Sprintf("showing 0 of %d events: none is of the kind %s", events, strings.Join(opt.only, " or ")))
 	}
 	switch {
 	case last != nil:
@@ -109,7 +117,7 @@ func checkFormat(cmd *cobra.Command, in *input) error {
 		return err
 	}
 	for _, v := range found {
-		fmt.Fprintln(cmd.ErrOrStderr(), "warning: "+oneLine(v.String()))
+		say(cmd.ErrOrStderr(), "warning: ", v.String())
 	}
 	if len(found) == 0 {
 		return nil

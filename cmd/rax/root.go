@@ -30,6 +30,9 @@ func run(args []string, sys system) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// A second signal ends the program at once.
+	context.AfterFunc(ctx, stop)
+	sys.in = &interruptible{ctx: ctx, in: sys.in}
 	root := newRoot(sys)
 	root.SetArgs(arguments(args))
 	root.SetIn(sys.in)
@@ -74,12 +77,27 @@ that was not stated is counted and shown as missing; it is never made up.`,
 	root.PersistentFlags().String("trace-dir", "", "the trace directory (default $RAX_TRACE_DIR, else ~/.rax/traces)")
 	root.PersistentFlags().String("color", "auto", "colour: auto, always or never")
 	root.AddCommand(
-		newDiagnose(sys), newImport(sys), newPrompt(), newSchema(), newVersion(),
+		newRun(sys), newDiagnose(sys), newImport(sys), newTools(), newPrompt(), newSchema(), newVersion(),
 		exitCodesTopic(), environmentTopic(),
 	)
-	root.CompletionOptions.HiddenDefaultCmd = false
+	addCompletion(root)
 	wrapArgs(root)
 	return root
+}
+
+// addCompletion adds the library's command with examples like the others'.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	completion, _, err := root.Find([]string{"completion"})
+	if err != nil {
+		return
+	}
+	completion.Example = `  source <(rax completion bash)
+  rax completion zsh > "${fpath[1]}/_rax"`
+	for _, shell := range completion.Commands() {
+		name := shell.Name()
+		shell.Example = "  rax completion " + name + " > rax." + name + "\n  rax completion " + name + " --no-descriptions"
+	}
 }
 
 // wrapArgs makes every complaint about arguments a usage error.
@@ -101,9 +119,11 @@ func newDiagnose(sys system) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diagnose",
 		Short: "Read traces: why, what and how it went",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Example: `  rax diagnose debrief latest
+  rax diagnose why latest 3`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newDebrief(sys), newWhy(sys), newList(sys), newReplay(sys), newParse(sys), newPrune(sys))
+	cmd.AddCommand(newDebrief(sys), newWhy(sys), newList(sys), newReplay(sys), newParse(sys), newScan(sys), newPrune(sys))
 	return cmd
 }

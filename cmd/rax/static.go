@@ -20,8 +20,9 @@ func newPrompt() *cobra.Command {
 		Short: "The text that asks a model for its reasons",
 		Long: `Prompt prints the text that rax puts at the end of a system prompt to ask a model
 for the reason of every tool call. Paste it into the instructions of any agent.`,
-		Example: `  rax prompt >> CLAUDE.md`,
-		Args:    cobra.NoArgs,
+		Example: `  rax prompt >> CLAUDE.md
+  rax prompt | wc -w`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), rationale.Prompt())
 			return err
@@ -33,13 +34,15 @@ func newSchema() *cobra.Command {
 	schemas := map[string]func() ([]byte, error){
 		"event":   trace.Schema,
 		"debrief": debrief.Schema,
+		"config":  configSchema,
 	}
 	return &cobra.Command{
-		Use:       "schema event|debrief",
-		Short:     "JSON Schemas of what rax writes",
-		Example:   `  rax schema debrief > debrief.schema.json`,
+		Use:   "schema event|debrief|config",
+		Short: "JSON Schemas of what rax writes, and of its configuration",
+		Example: `  rax schema debrief > debrief.schema.json
+  rax schema event | jq .title`,
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
-		ValidArgs: []string{"event", "debrief"},
+		ValidArgs: []string{"event", "debrief", "config"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			doc, err := schemas[args[0]]()
 			if err != nil {
@@ -84,7 +87,9 @@ func newVersion() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "The version of rax and of the formats it writes",
-		Args:  cobra.NoArgs,
+		Example: `  rax version
+  rax version --json | jq -r .traceFormat`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := version()
 			if asJSON {

@@ -39,7 +39,7 @@ CALL is the call's id, or its number in the run, counted from 1.`,
 			if err != nil {
 				return err
 			}
-			warn(cmd.ErrOrStderr(), in.name, chosen)
+			in.warn(cmd.ErrOrStderr(), chosen)
 			records, err := in.records()
 			if err != nil {
 				return err

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -18,15 +19,21 @@ func Decision(w io.Writer, d debrief.Decision, opt TreeOptions) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%schose %s (call %s of run %s)\n", iter(d.Iter), Clean(d.Action), name(d), Clean(d.RunID))
 	row := func(label, text string) {
+		if label != "" {
+			label += ":"
+		}
 		if text != "" {
-			fmt.Fprintf(&b, "  %-11s%s\n", label+":", text)
+			fmt.Fprintf(&b, "  %-12s%s\n", label, text)
 		}
 	}
 	row("reason", t.reason(d))
 	row("status", status(d))
 	row("read from", readFrom(d))
-	if d.Cited != "" {
+	switch {
+	case d.Cited != "":
 		row("", Quote(d.Cited))
+	case d.Origin != nil:
+		row("", "(not at hand: give the file itself to see its characters)")
 	}
 	if r := d.Rationale; r != nil {
 		if r.Confidence != nil {
@@ -53,7 +60,9 @@ func Decision(w io.Writer, d debrief.Decision, opt TreeOptions) error {
 	row("arguments", payload(d.Args))
 	row("outcome", t.outcome(d))
 	row("result", payload(d.Result))
-	row("in trace", d.Place.String())
+	if d.Place.Line > 0 {
+		row("in trace", Clean(d.Place.String()))
+	}
 	_, err := io.WriteString(w, t.style.finish(b.String()))
 	return err
 }
@@ -96,12 +105,9 @@ func readFrom(d debrief.Decision) string {
 
 // originPlace names file, line and span of an origin.
 func originPlace(d debrief.Decision, o *rationale.Origin) string {
-	at := "this trace"
-	switch {
-	case o.Event != nil:
+	at := fmt.Sprintf("%s:%d", cmp.Or(Clean(o.Source), "-"), o.Line)
+	if o.Event != nil {
 		at = fmt.Sprintf("%s, event %d", Clean(d.Place.Name), *o.Event)
-	case o.Source != "":
-		at = fmt.Sprintf("%s:%d", Clean(o.Source), o.Line)
 	}
 	return fmt.Sprintf("%s %s [%d:%d]", at, Clean(o.Field), o.Start, o.End)
 }

@@ -9,51 +9,85 @@ import (
 	"github.com/rax-project/rax/rationale"
 )
 
-// decisions draws the bullets of "Why this path". A call with a reason stands
-// with it; one without stands in its place with the fact, and with the text
-// beside it, if any. Runs of calls of which nothing was said fall together into
-// one line that counts them, unless the tree is expanded.
-func (t tree) decisions(d debrief.Debrief) []string {
+// bullet is one line about a decision. Where the line is too long, its text is
+// cut before its end, so that what became of the call stays in sight.
+type bullet struct{ text, end string }
+
+// minEnd is how many columns the end of a bullet keeps at least.
+const minEnd = 24
+
+// draw fits a bullet into columns, 0 meaning any.
+func (b bullet) draw(columns int) string {
+	if columns > 0 && width(b.text)+width(b.end) > columns {
+		b.end = clip(b.end, max(minEnd, columns-width(b.text)))
+		b.text = closed(clip(b.text, max(minColumns, columns-width(b.end))))
+	}
+	return b.text + b.end
+}
+
+// decisions draws the bullets of "Why this path" in lines of so many columns. A
+// call with a reason stands with it; one without stands in its place with the
+// fact, and with the text beside it, if any. Runs of calls of which nothing was
+// said fall together into one line that counts them, unless the tree is
+// expanded. Calls that were made in parallel stay together.
+func (t tree) decisions(path []debrief.Step, columns int) []string {
 	var out []string
-	path := d.Path
-	for i := 0; i < len(path); {
-		if n := t.silent(path[i:]); n > 1 {
-			out = append(out, "• "+t.summary(path[i:i+n]))
-			i += n
+	for len(path) > 0 {
+		n := grouped(path)
+		if quiet := t.silent(path); quiet > n {
+			out = append(out, t.summary("• "+iters(path[:quiet])+"made ", "", path[:quiet]).draw(columns))
+			path = path[quiet:]
 			continue
 		}
-		n := grouped(path[i:])
-		if n > 1 {
-			out = append(out, t.group(path[i:i+n])...)
-			i += n
-			continue
+		switch first := path[0]; {
+		case n > 1:
+			out = append(out, t.group(path[:n], columns)...)
+		case first.Outcome != "" || said(first):
+			b := t.decision(first)
+			b.text = "• " + iter(first.Iter) + "chose " + b.text
+			out = append(out, b.draw(columns))
 		}
-		if path[i].Outcome != "" || said(path[i]) {
-			out = append(out, "• "+iter(path[i].Iter)+"chose "+t.decision(path[i]))
-		}
-		i++
+		path = path[n:]
 	}
 	return out
 }
 
 // group draws calls that were made in parallel. Text that stood beside all of
 // them stands once, with the group.
-func (t tree) group(steps []debrief.Step) []string {
-	title := fmt.Sprintf("• %schose %d calls in parallel", iter(steps[0].Iter), len(steps))
+func (t tree) group(steps []debrief.Step, columns int) []string {
+	steps = slices.Clone(steps)
 	beside := ""
-	for _, s := range steps {
-		if s.Rationale == nil && s.Narrative != "" && s.NarrativeScope == "group" {
-			beside = s.Narrative
-			title += t.style.dim(" beside them: " + Quote(beside))
-			break
+	for i := range steps {
+		s := &steps[i]
+		if s.Rationale != nil || s.Narrative == "" || s.NarrativeScope != "group" {
+			continue
 		}
-	}
-	out := []string{title}
-	for _, s := range steps {
+		if beside == "" {
+			beside = s.Narrative
+		}
 		if s.Narrative == beside {
 			s.Narrative = ""
 		}
-		out = append(out, "  ↳ "+t.decision(s))
+	}
+	title := "• " + iter(steps[0].Iter) + "chose "
+	b := bullet{text: fmt.Sprintf("%s%d calls in parallel", title, len(steps))}
+	if t.quiet(steps) == len(steps) {
+		b = t.summary(title, " in parallel", steps)
+		steps = nil
+	}
+	if beside != "" {
+		b = bullet{text: b.text + b.end + t.style.dim(" beside them: "+Quote(beside))}
+	}
+	out := []string{b.draw(columns)}
+	for len(steps) > 0 {
+		n := max(t.quiet(steps), 1)
+		member := t.decision(steps[0])
+		if n > 1 {
+			member = t.summary("", "", steps[:n])
+		}
+		member.text = "  ↳ " + member.text
+		out = append(out, member.draw(columns))
+		steps = steps[n:]
 	}
 	return out
 }
@@ -63,14 +97,29 @@ func said(s debrief.Step) bool {
 	return s.Rationale != nil || s.Narrative != "" || s.Reason != "" || s.Error != ""
 }
 
-// silent counts the calls at the start of path of which nothing was said.
-func (t tree) silent(path []debrief.Step) int {
+// quiet counts the calls at the start of path of which nothing was said.
+func (t tree) quiet(path []debrief.Step) int {
 	if t.opt.Expand {
 		return 0
 	}
 	n := 0
-	for n < len(path) && !said(path[n]) && path[n].Outcome != "" && path[n].Status != rationale.Present {
+	for n < len(path) && path[n].Outcome != "" && !said(path[n]) {
 		n++
+	}
+	return n
+}
+
+// silent counts the calls at the start of path of which nothing was said, and
+// does not stop inside of a group.
+func (t tree) silent(path []debrief.Step) int {
+	quiet := t.quiet(path)
+	n := 0
+	for n < quiet {
+		g := grouped(path[n:])
+		if n+g > quiet {
+			break
+		}
+		n += g
 	}
 	return n
 }
@@ -89,12 +138,12 @@ func grouped(path []debrief.Step) int {
 	return n
 }
 
-// summary counts silent calls by tool, most first.
-func (t tree) summary(steps []debrief.Step) string {
+// summary counts calls of which nothing was said by tool, most first.
+func (t tree) summary(before, after string, steps []debrief.Step) bullet {
 	counts := make(map[string]int)
 	var tools []string
 	statuses := make(map[rationale.Status]int)
-	failed := 0
+	failed, open := 0, 0
 	for _, s := range steps {
 		name := Clean(strings.TrimPrefix(s.Action, "tool:"))
 		if counts[name] == 0 {
@@ -102,8 +151,11 @@ func (t tree) summary(steps []debrief.Step) string {
 		}
 		counts[name]++
 		statuses[s.Status]++
-		if s.Outcome == debrief.OutcomeError || s.Outcome == debrief.OutcomeRejected {
+		switch s.Outcome {
+		case debrief.OutcomeError, debrief.OutcomeRejected:
 			failed++
+		case debrief.OutcomeOpen:
+			open++
 		}
 	}
 	slices.SortStableFunc(tools, func(a, b string) int { return counts[b] - counts[a] })
@@ -118,12 +170,17 @@ func (t tree) summary(steps []debrief.Step) string {
 			whys = append(whys, fmt.Sprintf("%d %s", statuses[s], s))
 		}
 	}
-	line := fmt.Sprintf("%s%d calls: %s %s", iters(steps), len(steps), strings.Join(tools, ", "),
-		t.style.warn("(no rationale: "+strings.Join(whys, ", ")+")"))
-	if failed > 0 {
-		line += " " + t.style.fail(fmt.Sprintf("✗ %d failed", failed))
+	b := bullet{
+		text: fmt.Sprintf("%s%d calls%s: %s ", before, len(steps), after, strings.Join(tools, ", ")),
+		end:  t.style.warn("(no rationale: " + strings.Join(whys, ", ") + ")"),
 	}
-	return line
+	if failed > 0 {
+		b.end += " " + t.style.fail(fmt.Sprintf("✗ %d failed", failed))
+	}
+	if open > 0 {
+		b.end += " " + t.style.warn(fmt.Sprintf("(%d without an end in the trace)", open))
+	}
+	return b
 }
 
 // iters names the iterations of several steps.
@@ -139,29 +196,29 @@ func iters(steps []debrief.Step) string {
 }
 
 // decision draws one step behind "chose".
-func (t tree) decision(s debrief.Step) string {
-	line := Clean(s.Action)
+func (t tree) decision(s debrief.Step) bullet {
+	b := bullet{text: Clean(s.Action)}
 	switch {
 	case s.Rationale != nil:
-		line += ": " + Quote(s.Rationale.Why)
+		b.text += ": " + Quote(s.Rationale.Why)
 		if s.Rationale.Truncated {
-			line += " (cut)"
+			b.text += " (cut)"
 		}
 		if refs := s.Rationale.Refs; len(refs) > 0 {
-			line += " (refs: " + Clean(strings.Join(refs, ", ")) + ")"
+			b.text += " (refs: " + Clean(strings.Join(refs, ", ")) + ")"
 		}
 	case s.Outcome == "":
 		if s.Reason != "" {
-			line += ": " + Quote(s.Reason)
+			b.text += ": " + Quote(s.Reason)
 		}
 	default:
 		why := "(no rationale: " + string(s.Status)
 		if s.Reason != "" {
 			why += ", " + Clean(s.Reason)
 		}
-		line += " " + t.style.warn(why+")")
+		b.text += " " + t.style.warn(why+")")
 		if s.Narrative != "" {
-			line += t.style.dim(" beside it: " + Quote(s.Narrative))
+			b.text += t.style.dim(" beside it: " + Quote(s.Narrative))
 		}
 	}
 	switch s.Outcome {
@@ -173,9 +230,9 @@ func (t tree) decision(s debrief.Step) string {
 		if s.Error != "" {
 			mark += " " + Clean(s.Error)
 		}
-		line += " " + t.style.fail(mark)
+		b.end = " " + t.style.fail(mark)
 	case debrief.OutcomeOpen:
-		line += " " + t.style.warn("(no end in the trace)")
+		b.end = " " + t.style.warn("(no end in the trace)")
 	}
-	return line
+	return b
 }

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -89,6 +90,31 @@ func golden(t *testing.T, path string, got []byte) {
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s differs (rewrite with -update):\n%s", path, got)
 	}
+}
+
+// TestDecisionGolden shows the calls of a trace one by one: present, missing,
+// malformed and blocked, a failure among them.
+func TestDecisionGolden(t *testing.T) {
+	const path = "../../fixtures/trace/parallel.jsonl"
+	d := fold(t, path)[0]
+	var got bytes.Buffer
+	for number := range d.Metrics.ToolCalls {
+		in, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decision, err := debrief.Explain(d, strconv.Itoa(number+1), trace.NewReader(in, "parallel.jsonl", trace.ReaderOptions{}).All())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := in.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := render.Decision(&got, decision, render.TreeOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden(t, "testdata/parallel.why", got.Bytes())
 }
 
 // TestSpecification holds the tree of specification 004's example against the

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -37,8 +38,63 @@ func FuzzTree(f *testing.F) {
 				checkTree(t, d, width)
 			}
 			checkText(t, d)
+			checkDecisions(t, d, data)
 		}
+		checkReplay(t, data)
 	})
+}
+
+// checkDecisions shows the first calls of a run in full: labelled lines, and no
+// character from the trace that controls a terminal.
+func checkDecisions(t *testing.T, d debrief.Debrief, data []byte) {
+	t.Helper()
+	for number := range min(d.Metrics.ToolCalls, 3) {
+		decision, err := debrief.Explain(d, strconv.Itoa(number+1), trace.NewReader(bytes.NewReader(data), "fuzz", trace.ReaderOptions{}).All())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var buf bytes.Buffer
+		if err := render.Decision(&buf, decision, render.TreeOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(strings.TrimSuffix(buf.String(), "\n"), "\n") {
+			if i > 0 && !strings.HasPrefix(line, "  ") {
+				t.Errorf("line %d of a decision is none of its own: %q", i+1, line)
+			}
+			controlFree(t, "a decision", line)
+		}
+	}
+}
+
+// checkReplay shows every event on one line.
+func checkReplay(t *testing.T, data []byte) {
+	t.Helper()
+	for _, opt := range []render.ReplayOptions{{}, {Raw: true}, {JSON: true}} {
+		var buf bytes.Buffer
+		show, events := render.NewReplay(&buf, opt), 0
+		for rec, err := range trace.NewReader(bytes.NewReader(data), "fuzz", trace.ReaderOptions{}).All() {
+			if err != nil {
+				continue
+			}
+			events++
+			if _, err := show.Record(rec, func(trace.Kind) bool { return true }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if lines := strings.Count(buf.String(), "\n"); lines != events {
+			t.Errorf("%d events stand on %d lines", events, lines)
+		}
+		controlFree(t, "the replay", strings.ReplaceAll(buf.String(), "\n", ""))
+	}
+}
+
+func controlFree(t *testing.T, where, text string) {
+	t.Helper()
+	for _, r := range text {
+		if unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp) || unicode.Is(unicode.Bidi_Control, r) {
+			t.Errorf("%s holds %U", where, r)
+		}
+	}
 }
 
 // seeds are the traces of the fixtures. Without any the test fails.
@@ -73,11 +129,7 @@ func checkTree(t *testing.T, d debrief.Debrief, width int) {
 		if i > 0 && i < len(lines)-1 && strings.HasPrefix(line, "└─") {
 			t.Errorf("line %d closes the tree before its end: %q", i+1, line)
 		}
-		for _, r := range line {
-			if unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp) || unicode.Is(unicode.Bidi_Control, r) {
-				t.Errorf("line %d holds %U", i+1, r)
-			}
-		}
+		controlFree(t, fmt.Sprintf("line %d", i+1), line)
 	}
 }
 

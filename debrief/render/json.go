@@ -27,12 +27,18 @@ func writeJSON(w io.Writer, v any, indent string) error {
 }
 
 // EscapeJSON writes the characters that JSON may hold as they are but that
-// control a terminal or the direction of text as \u escapes. The JSON means the
-// same.
+// control a terminal or the direction of text as \u escapes, and white space
+// other than line breaks as spaces. The JSON means the same.
 func EscapeJSON(doc []byte) []byte {
 	out := doc[:0:0]
 	start := 0
 	for i := 0; i < len(doc); {
+		if doc[i] == '\r' || doc[i] == '\t' {
+			out = append(append(out, doc[start:i]...), ' ') // never inside a string
+			i++
+			start = i
+			continue
+		}
 		if doc[i] < utf8.RuneSelf && doc[i] != 0x7f {
 			i++
 			continue

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -36,7 +37,9 @@ type Summary struct {
 
 // List draws traces as a table, newest first.
 func List(w io.Writer, traces []Listed, opt TreeOptions) error {
-	table := tablewriter.NewTable(w,
+	// The library writes line by line and loses the writer's errors.
+	var buf bytes.Buffer
+	table := tablewriter.NewTable(&buf,
 		tablewriter.WithHeaderAutoFormat(tw.Off),
 		tablewriter.WithRowAutoWrap(tw.WrapNone),
 		tablewriter.WithRendition(tw.Rendition{Borders: tw.BorderNone, Settings: tw.Settings{
@@ -51,7 +54,11 @@ func List(w io.Writer, traces []Listed, opt TreeOptions) error {
 			return err
 		}
 	}
-	return table.Render()
+	if err := table.Render(); err != nil {
+		return err
+	}
+	_, err := w.Write(buf.Bytes())
+	return err
 }
 
 func (l Listed) cells(width int) []string {
@@ -76,10 +83,13 @@ func (l Listed) cells(width int) []string {
 	}
 }
 
+// percent rounds down, so that only what is whole shows as 100.
+func percent(share float64) int { return int(math.Floor(share * 100)) }
+
 func coverage(m debrief.Metrics) string {
 	switch {
 	case m.Coverage != nil:
-		return fmt.Sprintf("%d%%", int(math.Floor(*m.Coverage*100)))
+		return fmt.Sprintf("%d%%", percent(*m.Coverage))
 	case m.ToolCalls > 0:
 		return "not asked"
 	default:

@@ -3,7 +3,6 @@ package render
 import (
 	"fmt"
 	"io"
-	"math"
 	"strings"
 
 	"github.com/rax-project/rax/debrief"
@@ -56,6 +55,7 @@ func (m *markdown) run(d debrief.Debrief, level int) {
 	m.bullets(h, "Calls without a rationale", m.missing(d))
 	m.bullets(h, "Assumptions", assumptions(d.Assumptions))
 	m.bullets(h, "Alternatives", alternatives(d.Alternatives))
+	m.bullets(h, "Curator", curator(d.CuratorActions, true))
 	m.bullets(h, "Reactive decisions", reactive(d.Reactive))
 	var warnings []string
 	for _, w := range d.Warnings {
@@ -70,7 +70,7 @@ func (m *markdown) run(d debrief.Debrief, level int) {
 
 func (m *markdown) coverage(c debrief.Metrics) {
 	if asked := c.Asked(); asked > 0 {
-		m.printf("- **Rationale coverage:** %d of %s (%d%%)\n", c.Present, calls(asked), int(math.Floor(*c.Coverage*100)))
+		m.printf("- **Rationale coverage:** %d of %s (%d%%)\n", c.Present, calls(asked), percent(*c.Coverage))
 	}
 	if c.Unasked > 0 {
 		m.printf("- **Rationale:** not asked for (%s)\n", calls(c.Unasked))
@@ -81,7 +81,7 @@ func (m *markdown) missing(d debrief.Debrief) []string {
 	var out []string
 	for _, s := range d.Path {
 		if s.Rationale == nil && s.Outcome != "" {
-			out = append(out, "• "+iter(s.Iter)+tree{}.decision(s))
+			out = append(out, "• "+iter(s.Iter)+tree{}.decision(s).draw(0))
 		}
 	}
 	return out

@@ -47,18 +47,18 @@ var shown = []string{"toolName", "callId", "ok", "durationMs", "error", "status"
 // common are the members that every event has, shown in columns of their own.
 var common = []string{"kind", "runId", "timestamp", "iter", "seq"}
 
-// Record shows one record, if its kind is wanted.
-func (r *Replay) Record(rec trace.Record, wanted func(trace.Kind) bool) error {
+// Record shows one record, if its kind is wanted, and reports whether it did.
+func (r *Replay) Record(rec trace.Record, wanted func(trace.Kind) bool) (bool, error) {
 	row, err := trace.RowOf(rec)
 	if err != nil && !errors.Is(err, trace.ErrNoKind) {
-		return err
+		return false, err
 	}
 	at := row.Int(trace.FieldTimestamp)
 	if r.start == 0 {
 		r.start = at
 	}
 	if !wanted(row.Kind()) {
-		return nil
+		return false, nil
 	}
 	switch {
 	case r.opt.Raw:
@@ -68,7 +68,7 @@ func (r *Replay) Record(rec trace.Record, wanted func(trace.Kind) bool) error {
 	default:
 		err = r.line(&row, rec, at)
 	}
-	return err
+	return true, err
 }
 
 func (r *Replay) line(row *trace.Row, rec trace.Record, at int64) error {

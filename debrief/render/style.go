@@ -35,12 +35,16 @@ func (s style) finish(text string) string {
 	escapes := strings.NewReplacer(markFail, "\x1b[31m", markWarn, "\x1b[33m", markDim, "\x1b[2m", markEnd, "\x1b[0m")
 	lines := strings.SplitAfter(text, "\n")
 	for i, line := range lines {
-		open := strings.LastIndexAny(line, markFail+markWarn+markDim) > strings.LastIndex(line, markEnd)
 		body := strings.TrimSuffix(line, "\n")
-		if open {
-			line = body + markEnd + line[len(body):]
-		}
-		lines[i] = escapes.Replace(line)
+		lines[i] = escapes.Replace(closed(body) + line[len(body):])
 	}
 	return strings.Join(lines, "")
+}
+
+// closed ends the colour that clipping left open.
+func closed(line string) string {
+	if strings.LastIndexAny(line, markFail+markWarn+markDim) > strings.LastIndex(line, markEnd) {
+		return line + markEnd
+	}
+	return line
 }

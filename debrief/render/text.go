@@ -65,20 +65,23 @@ func harmful(r rune) bool {
 // that the end of what was stated is always plain to see.
 func Quote(s string) string { return `"` + strings.ReplaceAll(Clean(s), `"`, `\"`) + `"` }
 
-// clip cuts a line to width columns, 0 meaning any.
-func clip(line string, width int) string {
-	if width <= 0 || runewidth.StringWidth(line) <= width {
+// width counts the columns that text takes on a terminal.
+func width(s string) int { return runewidth.StringWidth(s) }
+
+// clip cuts a line to so many columns, 0 meaning any.
+func clip(line string, columns int) string {
+	if columns <= 0 || width(line) <= columns {
 		return line
 	}
-	return runewidth.Truncate(line, width, "…")
+	return runewidth.Truncate(line, columns, "…")
 }
 
-// Lines writes text of several clean lines, each cut to width columns.
-func Lines(w io.Writer, text string, width int) error {
+// Lines writes text of several clean lines, each cut to so many columns.
+func Lines(w io.Writer, text string, columns int) error {
 	lines := strings.SplitAfter(text, "\n")
 	for i, line := range lines {
 		if body, ended := strings.CutSuffix(line, "\n"); ended {
-			lines[i] = clip(body, width) + "\n"
+			lines[i] = clip(body, columns) + "\n"
 		}
 	}
 	_, err := io.WriteString(w, strings.Join(lines, ""))

@@ -3,7 +3,6 @@ package render
 import (
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 	"sync"
@@ -51,8 +50,11 @@ func (t tree) line(prefix int, s string) string {
 	if t.opt.Width <= 0 {
 		return s
 	}
-	return clip(s, max(t.opt.Width-prefix, 20))
+	return clip(s, max(t.opt.Width-prefix, minColumns))
 }
+
+// minColumns is what a line keeps where branches take all the width.
+const minColumns = 20
 
 // fill adds the sections of one run below node.
 func (t tree) fill(node treeprint.Tree, d debrief.Debrief, depth int) {
@@ -75,11 +77,15 @@ func (t tree) fill(node treeprint.Tree, d debrief.Debrief, depth int) {
 	if len(d.Path) > 0 {
 		node.AddNode(t.path(prefix, d.Path))
 	}
-	section("Why this path", t.decisions(d))
+	columns := 0
+	if t.opt.Width > 0 {
+		columns = max(t.opt.Width-prefix-1, minColumns)
+	}
+	section("Why this path", t.decisions(d.Path, columns))
 	t.coverage(add, d)
 	section("Assumptions", assumptions(d.Assumptions))
 	section("Alternatives", alternatives(d.Alternatives))
-	section("Curator", curator(d.CuratorActions))
+	section("Curator", curator(d.CuratorActions, t.opt.Expand))
 	section("Reactive", reactive(d.Reactive))
 	for _, c := range d.Children {
 		title := "Sub-run " + Clean(c.RunID)
@@ -105,24 +111,26 @@ func (t tree) path(prefix int, steps []debrief.Step) string {
 		names = append(names, name)
 		counts = append(counts, 1)
 	}
-	line := "Path: "
-	shown := 0
+	var line strings.Builder
+	line.WriteString("Path: ")
+	used, shown := line.Len(), 0
 	for i, name := range names {
 		if counts[i] > 1 {
 			name += fmt.Sprintf(" ×%d", counts[i])
 		}
-		next := line + name
 		if i > 0 {
-			next = line + " → " + name
+			name = " → " + name
 		}
 		rest := fmt.Sprintf(" → … (%d more)", len(steps)-shown)
-		if t.opt.Width > 0 && i > 0 && len([]rune(next))+len(rest) > t.opt.Width-prefix {
-			return line + rest
+		if t.opt.Width > 0 && i > 0 && used+width(name)+width(rest) > t.opt.Width-prefix {
+			line.WriteString(rest)
+			break
 		}
-		line = next
+		line.WriteString(name)
+		used += width(name)
 		shown += counts[i]
 	}
-	return t.line(prefix, line)
+	return t.line(prefix, line.String())
 }
 
 // coverage says how many reasons are missing, or that none was asked for.
@@ -130,7 +138,7 @@ func (t tree) coverage(add func(string), d debrief.Debrief) {
 	m := d.Metrics
 	if asked := m.Asked(); asked > 0 && m.Present < asked {
 		add(t.style.warn(fmt.Sprintf("Missing rationale: %d of %d calls (coverage %d%%)",
-			asked-m.Present, asked, int(math.Floor(*m.Coverage*100)))))
+			asked-m.Present, asked, percent(*m.Coverage))))
 	}
 	if m.Unasked == 0 {
 		return
@@ -180,14 +188,24 @@ func alternatives(as []debrief.Alternatives) []string {
 	return out
 }
 
-func curator(cs []debrief.CuratorAction) []string {
+// curator draws what became of observations. Those that were kept as they are
+// fall together into a count, unless all are asked for.
+func curator(cs []debrief.CuratorAction, expand bool) []string {
 	var out []string
+	kept := 0
 	for _, c := range cs {
+		if c.Action == "kept" && !expand {
+			kept++
+			continue
+		}
 		line := "• " + iter(c.Iter) + Clean(c.Action) + " " + Clean(c.TargetRef)
 		if c.Rationale != nil {
 			line += " — " + Quote(c.Rationale.Why)
 		}
 		out = append(out, line)
+	}
+	if kept > 0 {
+		out = append(out, fmt.Sprintf("• kept whole: %d", kept))
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // Latest is the reference to the trace most recently written.
@@ -76,7 +77,7 @@ func pathEntry(path string) (Entry, error) {
 		return Entry{}, fmt.Errorf("find trace: %w", err)
 	}
 	if info.IsDir() {
-		return Entry{}, fmt.Errorf("find trace: %q is a directory", path)
+		return Entry{}, &fs.PathError{Op: "read", Path: path, Err: syscall.EISDIR}
 	}
 	name := filepath.Base(path)
 	e := Entry{

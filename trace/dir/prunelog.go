@@ -3,6 +3,7 @@ package dir
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -55,7 +56,7 @@ func (l *pruneLog) torn() (bool, error) {
 		return false, err
 	}
 	var last [1]byte
-	if _, err := l.file.ReadAt(last[:], info.Size()-1); err != nil && err != io.EOF {
+	if _, err := l.file.ReadAt(last[:], info.Size()-1); err != nil && !errors.Is(err, io.EOF) {
 		return false, err
 	}
 	return last[0] != '\n', nil

@@ -161,7 +161,7 @@ func matchUserOption(in *input, at, end int) (int, int, verdict) {
 // matchJWT takes a signed or encrypted token: base64url parts whose header and,
 // when signed, claims begin as JSON objects do.
 func matchJWT(in *input, at, _ int) (int, int, verdict) {
-	if c := in.before(at); wordDash[c] || c == '.' || c == '+' || c == '/' {
+	if c := in.before(at); wordDash[c] || c == '.' { // a slash stands before it in links
 		return 0, 0, no
 	}
 	stop, v := in.run(at, &tokenDot, 16<<10)

@@ -14,48 +14,72 @@ const (
 	maxLevels = 5
 	// maxRounds bounds how often a changed text is looked at again.
 	maxRounds = 8
-	// maxPath bounds the keys that name a field.
+	// maxPath bounds the keys that name a field, maxKey the bytes of one.
 	maxPath = 8
+	maxKey  = 64
 )
 
 // JSON appends raw to dst with every string in it scrubbed, keys and values at
 // any depth. What no rule touches keeps its exact bytes, and valid JSON stays
 // valid. Strings are decoded before they are looked at; one that quotes JSON
 // is unwrapped as well, up to five levels. A value is also judged by its key
-// ({"password": "…"}) and by a name beside it ({"name": "TOKEN", "value": "…"}).
+// ({"password": "…"}) and by a name beside it ({"name": "TOKEN", "value": "…"});
+// a bare string by the last name of the field.
 // Input that is not JSON is scrubbed as text. The findings carry field and the
 // path of the member below it.
 func (s *Session) JSON(dst []byte, field string, raw []byte) ([]byte, []Finding) {
 	first := s.p.set.armed(raw, 0)
-	if first < 0 && s.p.short(len(raw)) {
+	if first < 0 && s.p.short(len(raw)) && !quoted(raw) {
 		return append(dst, raw...), nil
 	}
-	edits := s.walk(field, raw, first)
-	if len(edits) == 0 {
-		return append(dst, raw...), nil
-	}
-	// What changed on one level of decoding changes what the others see, so a
-	// changed text is looked at again until nothing more changes.
+	out, findings := settle(raw, s.walk(field, raw, first), func(raw []byte) []edit {
+		return s.walk(field, raw, s.p.set.armed(raw, 0))
+	})
+	return append(dst, out...), findings
+}
+
+// quoted reports a bare string, which its field may label as a secret.
+func quoted(raw []byte) bool { return len(raw) > 0 && raw[0] == '"' }
+
+// settle applies edits to raw. What changed on one level of decoding changes
+// what the others see, so again looks at a changed text until nothing more
+// changes.
+func settle(raw []byte, edits []edit, again func(raw []byte) []edit) ([]byte, []Finding) {
 	var findings []Finding
-	for round := 1; ; round++ {
+	for round := 1; len(edits) > 0; round++ {
 		for _, e := range edits {
 			findings = append(findings, e.find)
 		}
 		raw = apply(make([]byte, 0, len(raw)), raw, edits)
 		if round == maxRounds {
-			return append(dst, raw...), findings
+			break
 		}
-		if edits = changes(s.walk(field, raw, s.p.set.armed(raw, 0))); len(edits) == 0 {
-			return append(dst, raw...), findings
-		}
+		edits = changes(again(raw))
 	}
+	return raw, findings
+}
+
+// Stored is Text for a string that is kept or shown as a whole: JSON that the
+// text quotes is unwrapped as well, and a secret is found whose parts a block of
+// markup separates, both as in JSON.
+func (s *Session) Stored(field, text string) Result {
+	if strings.IndexByte(text, '\\') < 0 && !strings.Contains(text, blockClose) {
+		return s.Text(field, text)
+	}
+	look := func(raw []byte) []edit {
+		v := view{b: raw}
+		return s.nested(&v, field, s.whole(raw, field, s.p.limit(field)), 0)
+	}
+	raw := []byte(text)
+	out, findings := settle(raw, look(raw), look)
+	return Result{string(out), findings, blocked(findings)}
 }
 
 // walk returns what to change in raw.
 func (s *Session) walk(field string, raw []byte, first int) []edit {
 	w := walker{s: s, field: field, raw: raw, next: first}
 	if !w.walk() {
-		return s.nested(&view{b: raw}, field, s.scrub(raw, field, s.p.limit(field)), 0)
+		return s.nested(&view{b: raw}, field, s.whole(raw, field, s.p.limit(field)), 0)
 	}
 	return w.edits
 }
@@ -196,6 +220,9 @@ func (w *walker) str(start, end int) {
 		hit = w.next >= 0 && w.next < end
 	}
 	label := noLabel
+	if f == nil {
+		label = labelOf(w.s.p.set, []byte(w.field[strings.LastIndexByte(w.field, '.')+1:]))
+	}
 	if f != nil && !isKey && f.object {
 		label = f.label
 		if f.named != noLabel && oneOf(w.raw[f.start:f.end], "value", "Value", "val") {
@@ -225,7 +252,7 @@ func (w *walker) str(start, end int) {
 	if hit || label != noLabel || !w.s.p.short(len(v.b)) {
 		field = w.path(isKey)
 	}
-	edits := w.s.nested(&v, field, w.s.scrub(v.b, field, w.s.p.limit(field)), 1)
+	edits := w.s.nested(&v, field, w.s.whole(v.b, field, w.s.p.limit(field)), 1)
 	if label != noLabel && !marked(edits) {
 		seen := without(v.b, hiddenSpans(edits))
 		if secretValue(seen.b, label == rulePassword, true) {
@@ -280,7 +307,7 @@ func (s *Session) nested(v *view, field string, edits []edit, level int) []edit 
 			break
 		}
 		if s.p.set.armed(next.b, 0) >= 0 {
-			found := s.scrub(next.b, field, noLimit)
+			found := s.whole(next.b, field, noLimit)
 			for i := range found {
 				start, end := next.raw(found[i].start, found[i].end)
 				for k := len(chain) - 1; k > 0; k-- {
@@ -328,11 +355,12 @@ func (w *walker) path(isKey bool) string {
 			continue
 		}
 		key := unescape(w.raw[f.start:f.end]).b
-		if len(key) > 64 {
-			key = key[:runeStart(key, 64)]
-		}
 		if w.s.p.set.armed(key, 0) >= 0 {
-			key = apply(nil, key, w.s.scrub(key, "", noLimit))
+			// Before the cut: half a secret would not be found.
+			key = []byte(w.s.Stored("", string(key)).Text)
+		}
+		if len(key) > maxKey {
+			key = key[:runeStart(key, maxKey)]
 		}
 		parts = append(parts, string(key))
 	}

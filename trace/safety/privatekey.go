@@ -15,9 +15,11 @@ func matchPrivateKey(in *input, at, end int) (int, int, verdict) {
 	if v == more {
 		return 0, 0, more
 	}
-	if !bytes.Contains(in.b[end:head], []byte("PRIVATE KEY")) || !bytes.HasSuffix(in.b[end:head], []byte("-----")) {
+	n := armourEnd(in.b[end:head])
+	if n < 0 {
 		return 0, 0, no
 	}
+	head = end + n
 	limit := at + maxSpan
 	window := in.b[head:min(len(in.b), limit)]
 	const endMark = "-----END "
@@ -47,6 +49,20 @@ func matchPrivateKey(in *input, at, end int) (int, int, verdict) {
 		return at, head + n, yes
 	}
 	return 0, 0, no
+}
+
+// armourEnd gives where the line ends that opens a private key, or -1. A key may
+// follow on the same line: environment variables hold such.
+func armourEnd(name []byte) int {
+	i := bytes.Index(name, []byte("PRIVATE KEY"))
+	if i < 0 {
+		return -1
+	}
+	n := bytes.Index(name[i:], []byte("-----"))
+	if n < 0 {
+		return -1
+	}
+	return i + n + len("-----")
 }
 
 // armourName is what follows "-----BEGIN " up to and with the closing dashes.

@@ -55,6 +55,7 @@ const (
 	ruleAzureKey
 	ruleUserOption
 	ruleEscape
+	ruleBlock
 	ruleToken // the first of the token shapes
 )
 
@@ -86,6 +87,7 @@ func allRules() []rule {
 		ruleAzureKey:    {name: "azure-key", severity: High, action: Redact, match: matchAzure},
 		ruleUserOption:  {name: "basic-auth", severity: High, action: Redact, match: matchUserOption},
 		ruleEscape:      {name: "escape", worth: worthEscape},
+		ruleBlock:       {name: "block"},
 	}
 	for i := range tokenShapes {
 		shape := &tokenShapes[i]
@@ -136,6 +138,7 @@ func allAnchors() []anchor {
 
 	// What a JSON escape may hide: ASCII, the hidden characters, slashes.
 	add(ruleEscape, true, `\u002`, `\u003`, `\u004`, `\u005`, `\u006`, `\u007`, `\u200`, `\u202`, `\u206`, `\ufe0`, `\ufeff`, `\udb40`, `\u180e`, `:\/`, `:\\`)
+	add(ruleBlock, false, blockClose)
 	add(ruleHidden, false, hiddenAnchors()...)
 	return list
 }

@@ -201,6 +201,68 @@ func (s *Session) Text(field, text string) Result {
 	return Result{string(apply(make([]byte, 0, len(text)), []byte(text), edits)), findings, blocked(findings)}
 }
 
+// Beginning is Stored for the beginning of a text of which the rest was cut
+// away: what stands at its end and may be the beginning of a secret goes too,
+// since nobody can tell any more.
+func (s *Session) Beginning(field, text string) Result {
+	r := s.Stored(field, text)
+	in := input{set: s.p.set, b: []byte(r.Text)}
+	_, done := scan(&in, 0, nil)
+	kept := len(in.b)
+	s.p.set.at(in.b, done, func(a *anchor, end int) bool {
+		switch {
+		case s.p.set.rules[a.rule].match == nil:
+		case a.rule.labelled():
+			kept = min(kept, valueAt(in.b, end))
+		default:
+			kept = done
+		}
+		return true
+	})
+	if kept < len(in.b) { // else no more than half an anchor or a label stands there
+		f := cutFinding(field, s.p.set.rules[ruleLength].severity, 0, 0)
+		f.Span = nil
+		r.Text, r.Findings = r.Text[:kept], append(r.Findings, f)
+	}
+	return r
+}
+
+// valueAt gives where the value behind a label can begin: behind the rest of its
+// name and what separates them.
+func valueAt(b []byte, i int) int {
+	for i < len(b) && (word[b[i]] || b[i] == '-') {
+		i++
+	}
+	for i < len(b) && strings.IndexByte(" \t\r\n\"'`:=>,({[\\", b[i]) >= 0 {
+		i++
+	}
+	return i
+}
+
+// Part gives what becomes of the bytes from start to end of a text when the
+// whole is scrubbed: a secret of which only a part lies within them is seen, and
+// its mark stands in full.
+func (s *Session) Part(field, text string, start, end int) string {
+	start = min(max(0, start), len(text))
+	end = min(max(start, end), len(text))
+	raw := []byte(text)
+	var out []byte
+	for _, e := range s.nested(&view{b: raw}, field, s.whole(raw, field, noLimit), 0) {
+		if e.end < start || e.start >= end || e.end == start && e.start < start {
+			continue
+		}
+		if e.start > start {
+			out = append(out, raw[start:e.start]...)
+		}
+		out = append(out, e.text...)
+		start = e.end
+	}
+	if start < end {
+		out = append(out, raw[start:end]...)
+	}
+	return s.Stored(field, string(out)).Text
+}
+
 func blocked(findings []Finding) bool {
 	for _, f := range findings {
 		if f.Action == Block {

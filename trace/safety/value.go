@@ -54,12 +54,37 @@ func identifier(v []byte) bool {
 }
 
 // randomPart wants a stretch that no name is made of: letters and digits mixed
-// eight in a row, or a UUID.
+// eight in a row, a UUID, or base64, whose plus signs and slashes cut such runs
+// short.
 func randomPart(v []byte) bool {
-	if mixedRun(v, 8) {
+	if mixedRun(v, 8) || base64Key(v) {
 		return true
 	}
 	return len(v) == 36 && v[8] == '-' && v[13] == '-' && v[18] == '-' && v[23] == '-'
+}
+
+// base64Key reports a value that is base64 of random bytes: of the length of an
+// AWS secret key, padded, or long, with digits and both cases in it.
+func base64Key(v []byte) bool {
+	body := bytes.TrimRight(v, "=")
+	padded := len(body) < len(v) && len(v)%4 == 0 && len(v) >= 24
+	if !padded && len(v) != 40 && len(v) < 48 {
+		return false
+	}
+	digits, capitals, small := 0, 0, 0
+	for _, c := range body {
+		switch {
+		case !base64Set[c] && c != '-' && c != '_':
+			return false
+		case '0' <= c && c <= '9':
+			digits++
+		case upper[c]:
+			capitals++
+		case alnum[c]:
+			small++
+		}
+	}
+	return digits > 0 && capitals > 1 && small > 1 && entropy(v) >= 3.8
 }
 
 // lowerWord reports one word without separators that is not itself a label.
