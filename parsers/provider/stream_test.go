@@ -235,7 +235,6 @@ func TestHostileStreams(t *testing.T) {
 		"no end":        {OpenAIChat, append([]byte("data: "), repeat("xxxxxxxx")...)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			start := time.Now()
 			s := NewStream(c.format, ParseOptions{OnDelta: func(Delta) {}})
 			for rest := c.body; len(rest) > 0; {
 				k := min(piece, len(rest))
@@ -244,9 +243,6 @@ func TestHostileStreams(t *testing.T) {
 			}
 			a, _ := s.Close()
 			parsers.Attach(&a, true)
-			if took := time.Since(start); took > 10*time.Second {
-				t.Errorf("%d bytes took %v", len(c.body), took)
-			}
 			if len(a.Warnings) > maxWarnings+1 {
 				t.Errorf("%d warnings", len(a.Warnings))
 			}

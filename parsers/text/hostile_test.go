@@ -4,7 +4,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 )
 
 // hostile are units that, repeated, have made parsers slow.
@@ -51,21 +50,16 @@ func full(size int) int {
 	return size / 10
 }
 
-// slow is more than a text of [full] size may take.
-func slow() time.Duration { return time.Duration(full(10)) * 3 * time.Second }
-
+// TestHostile ends: work that is not linear would not, at these sizes. What it
+// costs per byte is for the benchmarks to say.
 func TestHostile(t *testing.T) {
 	for name, unit := range hostile {
 		text := strings.Repeat(unit, full(2_000_000)/len(unit))
 		if name == "one big block" || name == "lines of JSON" {
 			text = "<tool_call>\n" + text
 		}
-		start := time.Now()
-		Parse(text, tools)
-		if took := time.Since(start); took > slow() {
-			t.Errorf("%s: %v for %d bytes", name, took, len(text))
-		} else if testing.Verbose() {
-			t.Logf("%s: %v", name, took)
+		if r := Parse(text, tools); len(r.Warnings) > maxWarnings+1 {
+			t.Errorf("%s: %d warnings", name, len(r.Warnings))
 		}
 	}
 }
@@ -77,10 +71,8 @@ func TestHostileWide(t *testing.T) {
 	for _, unit := range []string{`{"name":"web_search","arguments":{}}`, `<tool_call>{"name":"web_search","arguments":{}}</tool_call>`} {
 		many := strings.Repeat(unit, full(1_000_000)/len(unit))
 		for _, text := range []string{gap + "\n```\n" + many, "```\n" + gap + many, many + gap, "<tool_call>" + gap + many} {
-			start := time.Now()
-			Parse(text, tools)
-			if took := time.Since(start); took > slow() {
-				t.Errorf("%.12q: %v for %d bytes", unit, took, len(text))
+			if r := Parse(text, tools); len(r.Calls) == 0 {
+				t.Errorf("%.12q: no call is read", unit)
 			}
 		}
 	}
