@@ -36,6 +36,7 @@ type runOptions struct {
 	durability, full         string
 	replay                   string
 	from                     int
+	subAgents                bool
 	noStream                 bool
 	json, quiet, noDebrief   bool
 }
@@ -81,6 +82,7 @@ the results of its tools are those that were recorded.`,
 	f.StringVar(&opt.root, "root", "", "the directory that the file tools may work in")
 	f.BoolVar(&opt.allowShell, "allow-shell", false, "offer a shell in --root; it is no sandbox")
 	f.BoolVar(&opt.allowPrivate, "allow-private-net", false, "let http_get reach this machine and private networks")
+	f.BoolVar(&opt.subAgents, "sub-agents", false, "let the agent delegate parts of the task to agents like itself")
 	f.StringVar(&opt.approve, "approve", "ask", "calls that change something: ask, all or none")
 	f.StringVar(&opt.rationale, "rationale", string(kernel.RationaleWarn), "warn, strict (ask once more) or off")
 	f.StringVar(&opt.channel, "rationale-channel", string(kernel.ChannelBlock), "block, argument or auto")
@@ -155,7 +157,22 @@ func runTask(cmd *cobra.Command, sys system, task string, opt runOptions) error 
 		return err
 	}
 	cfg.Model, cfg.Tools = m, tools
+	if opt.subAgents {
+		if err := delegate(cfg, tools); err != nil {
+			return err
+		}
+	}
 	return runAgent(cmd, sys, cfg, task, opt)
+}
+
+// delegate adds the tool by which an agent runs another one like itself.
+func delegate(cfg kernel.Config, tools *tool.Registry) error {
+	sub, err := kernel.NewSubAgent("delegate",
+		"Give a part of the task to another agent with the same tools. It sees nothing of this conversation: describe the part in full. Its answer is the result.", cfg)
+	if err != nil {
+		return err
+	}
+	return tools.Register(sub)
 }
 
 func openModel(sys system, conf config, opt runOptions) (kernel.Model, error) {
@@ -350,6 +367,9 @@ func (t *runTrace) close(stderr io.Writer) error {
 
 // runReplayed runs the agent of a trace again, from the trace.
 func runReplayed(cmd *cobra.Command, sys system, opt runOptions) error {
+	if opt.from > 0 && opt.model == "" {
+		return usageError{errors.New("--from needs a model to go on with"), "give --model"}
+	}
 	in, err := open(cmd, sys, opt.replay)
 	if err != nil {
 		return err
@@ -396,26 +416,28 @@ func runReplayed(cmd *cobra.Command, sys system, opt runOptions) error {
 		}
 	}
 	if opt.from > 0 && opt.model != "" {
-		if cfg.Model, cfg.Tools, err = goOn(sys, opt, player); err != nil {
+		live, done, err := openTools(opt)
+		if err != nil {
+			return err
+		}
+		defer done()
+		cfg.Tools = tools.Then(opt.from, live)
+		if cfg.Model, err = goOn(sys, opt, player); err != nil {
 			return err
 		}
 	}
 	return runAgent(cmd, sys, cfg, recorded.Task, opt)
 }
 
-// goOn lets a model answer where the recording is left, with real tools.
-func goOn(sys system, opt runOptions, player *model.Player) (kernel.Model, kernel.Toolbox, error) {
+// goOn lets a model answer where the recording is left.
+func goOn(sys system, opt runOptions, player *model.Player) (kernel.Model, error) {
 	conf, err := loadConfig(sys)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	m, err := openModel(sys, conf, opt)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	registry, _, err := openTools(opt)
-	if err != nil {
-		return nil, nil, err
-	}
-	return player.Then(m), registry, nil
+	return player.Then(m), nil
 }

@@ -323,3 +323,56 @@ func TestTraceOfRunKeepsTheFormat(t *testing.T) {
 		t.Error(c.stderr)
 	}
 }
+
+// TestReplayGoesOn asks a model where the recording is left: the calls that were
+// recorded until then are not made again.
+func TestReplayGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	script := filepath.Join("..", "..", "fixtures", "scripts", "invoice.jsonl")
+	if c := rax(t, dir, nil, "run", "What does it come to?", "--model", "scripted:"+script, "--tools", "calculator,time"); c.code != exitDone {
+		t.Fatal(c.stderr)
+	}
+	server := fake.New(
+		fake.Step{Answer: fake.Answer{Text: sumBlock, Calls: []fake.Call{sumCall("call_a")}}},
+		fake.Step{Answer: fake.Answer{Text: "Five."}},
+	)
+	defer server.Close()
+	c := rax(t, dir, server, "run", "--replay", "latest", "--from", "1", "--model", "openai:m", "--tools", "calculator", "--json")
+	var res kernel.Result
+	if err := json.Unmarshal([]byte(c.stdout), &res); err != nil {
+		t.Fatalf("%v\n%s", err, c.stderr)
+	}
+	if got := statuses(res.Debrief); got != "calculator present success, calculator present success" || res.Output != "Five." {
+		t.Errorf("%s %q\n%s", got, res.Output, c.stderr)
+	}
+	if n := len(server.Requests()); n != 2 {
+		t.Errorf("the model was asked %d times, want 2", n)
+	}
+	if c := rax(t, dir, nil, "run", "--replay", "latest", "--from", "1"); c.code != exitUsage {
+		t.Errorf("without a model: exit %d", c.code)
+	}
+}
+
+// TestSubAgents delegates a part of the task: its run stands below the call.
+func TestSubAgents(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "script.jsonl")
+	lines := `{"text":"<rationale call=\"1\">{\"why\":\"the sum is a task of its own\"}</rationale>","calls":[{"name":"delegate","arguments":{"task":"add 2 and 3"}}]}
+{"text":"<rationale call=\"1\">{\"why\":\"the calculator adds exactly\"}</rationale>","calls":[{"name":"calculator","arguments":{"expression":"2+3"}}]}
+{"text":"5"}
+{"text":"It is 5."}
+`
+	if err := os.WriteFile(script, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := rax(t, t.TempDir(), nil, "run", "What is it?", "--model", "scripted:"+script, "--sub-agents", "--json")
+	var res kernel.Result
+	if err := json.Unmarshal([]byte(c.stdout), &res); err != nil {
+		t.Fatalf("%v\n%s", err, c.stderr)
+	}
+	if len(res.Debrief.Children) != 1 || res.Debrief.Children[0].Goal != "add 2 and 3" || statuses(res.Debrief.Children[0]) != "calculator present success" {
+		t.Errorf("%+v\n%s", res.Debrief.Children, c.stderr)
+	}
+	if statuses(res.Debrief) != "delegate present success" || res.Output != "It is 5." {
+		t.Errorf("%s %q", statuses(res.Debrief), res.Output)
+	}
+}

@@ -19,10 +19,12 @@ type recordedCall struct {
 	tool string
 	args json.RawMessage
 	end  *trace.ToolCallEnd
+	// answers is how many answers the run had when the call was made.
+	answers int
 }
 
 func (r *recorded) started(ev *trace.ToolCallStart) {
-	c := &recordedCall{tool: ev.ToolName, args: ev.Args}
+	c := &recordedCall{tool: ev.ToolName, args: ev.Args, answers: len(r.answers)}
 	r.calls = append(r.calls, c)
 	key := callKey{ev.ToolName, ev.CallID}
 	r.open[key] = append(r.open[key], c)
@@ -193,4 +195,36 @@ func (t *Replay) take(key callKey) (*recordedCall, error) {
 		reason = fmt.Sprintf("the trace holds %d such calls, and all were made", n)
 	}
 	return nil, &NotRecordedError{key.tool, reason}
+}
+
+// Then gives the toolbox of a run that goes on after a number of recorded
+// answers: the calls of those are replayed, all others are made by live.
+func (t *Replay) Then(answers int, live kernel.Toolbox) kernel.Toolbox {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key, calls := range t.open {
+		t.open[key] = slices.DeleteFunc(calls, func(c *recordedCall) bool { return c.answers > answers })
+	}
+	return goingOn{live, t}
+}
+
+// goingOn is a live toolbox behind a recorded one.
+type goingOn struct {
+	kernel.Toolbox
+	recorded *Replay
+}
+
+// Call implements [kernel.Toolbox].
+func (g goingOn) Call(ctx context.Context, name string, args json.RawMessage) (kernel.ToolResult, error) {
+	if g.recorded.holds(keyOf(name, args)) {
+		return g.recorded.Call(ctx, name, args)
+	}
+	return g.Toolbox.Call(ctx, name, args)
+}
+
+// holds reports whether a call is still to be replayed.
+func (t *Replay) holds(key callKey) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.open[key]) > 0
 }
