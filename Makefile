@@ -17,7 +17,7 @@ BENCH    ?= .
 COUNT    ?= 6
 BASE     ?=
 
-.PHONY: help demo build install test lint fuzz bench cover conformance clean
+.PHONY: help demo build install test lint fuzz bench cover conformance sdktest clean
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -80,6 +80,10 @@ cover: ## measure coverage over all packages; profile in build/cover.out
 
 conformance: ## read the recordings in RAX_DATA and print the tally of every format
 	$(GO) test -count=1 -run Conformance -v ./parsers/...
+
+sdktest: ## talk to the fake providers with the providers' own clients
+	$(GO) -C sdktest vet ./...
+	$(GO) -C sdktest test -count=1 ./...
 
 clean: ## remove build/
 	rm -rf $(BUILD)
