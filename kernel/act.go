@@ -101,7 +101,7 @@ func (r *run) preflight(ctx context.Context, p *pending) error {
 		p.Err = fmt.Errorf("there is no tool %q; the tools are %s", p.Name, r.toolNames())
 		return nil
 	}
-	rule := r.cfg.Policy.Decide(p.Name, string(spec.Effects))
+	rule := r.cfg.Policy.Decide(p.Name, string(spec.Effects), p.Args)
 	if rule.Verdict == control.Allow && rule.Code == "" {
 		return nil
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/rax-project/rax/kernel/control"
 )
 
 // config is what .rax.yaml and the user's config.yaml can hold. Flags and the
@@ -20,6 +22,8 @@ type config struct {
 	Model  modelConfig            `json:"model,omitempty" jsonschema:"which model runs, and how"`
 	Prices map[string]priceConfig `json:"prices,omitempty" jsonschema:"US dollars per million tokens, by provider:model"`
 	Safety safetyConfig           `json:"safety,omitempty" jsonschema:"what is removed from every text"`
+	// Approval holds rules that decide before the default ones.
+	Approval []control.Rule `json:"approval,omitempty" jsonschema:"which calls of rax run are allowed, asked about or denied; the first rule that fits decides"`
 }
 
 type modelConfig struct {

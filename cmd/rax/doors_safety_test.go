@@ -22,6 +22,7 @@ import (
 // openers are the files that open a file for writing, a socket, a process or a
 // standard stream.
 var openers = map[string]string{
+	"cmd/rax/flow.go":              "opens the file of the exporter, which takes Records only",
 	"cmd/rax/main.go":              "hands the standard streams to the commands",
 	"cmd/rax/open.go":              "spools standard input, which has to be read twice, for its owner alone; removed at the end",
 	"parsers/transcript/input.go":  "copies an input that cannot be read twice, for its owner alone; removed at the end",
@@ -74,6 +75,7 @@ var shows = map[string]string{
 	"printTools":      "texts of rax itself",
 	"view":            "a blank line between two debriefs",
 	"newPrompt":       "a constant",
+	"runFlow":         "names of the user's own flow, cleaned",
 	"newSchema":       "a schema of rax itself",
 	"buildInfo.print": "texts of rax itself",
 	"printPrune":      "names of trace files, and figures",

@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,6 +37,9 @@ type runOptions struct {
 	tokens                   int64
 	effort                   string
 	durability, full         string
+	state                    []string
+	check                    bool
+	export                   string
 	replay                   string
 	from                     int
 	subAgents                bool
@@ -44,12 +50,13 @@ type runOptions struct {
 func newRun(sys system) *cobra.Command {
 	opt := runOptions{}
 	cmd := &cobra.Command{
-		Use:   "run TASK",
+		Use:   "run TASK|FLOW.yaml",
 		Short: "Run an agent that must say why; write its trace, print its debrief",
 		Long: `Run works on a task with a model and tools, asks the model for the reason of
 every call, and writes each decision into a trace before it acts on it. The
 answer is printed on standard output and the debrief after it; what happens
-meanwhile is told on standard error.
+meanwhile is told on standard error. A flow, a YAML file, runs its nodes one
+after the other (see docs/flows.md).
 
 Models are named provider:model: anthropic:…, openai:…, openai-responses:…,
 gemini:…, ollama:…, and scripted:FILE, which plays recorded answers offline. Keys
@@ -59,6 +66,7 @@ With --replay the same agent runs again from its trace, offline: its answers and
 the results of its tools are those that were recorded.`,
 		Example: `  rax run "which of these files is the largest?" --model ollama:llama3.2 --root .
   rax run "what is 17 * 23?" --model anthropic:claude-sonnet-4-5 --tools calculator
+  rax run flow.yaml --state question=why
   rax run --replay latest`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if opt.replay != "" {
@@ -69,6 +77,9 @@ the results of its tools are those that were recorded.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if opt.replay != "" {
 				return runReplayed(cmd, sys, opt)
+			}
+			if ext := filepath.Ext(args[0]); ext == ".yaml" || ext == ".yml" {
+				return runFlow(cmd, sys, args[0], opt)
 			}
 			return runTask(cmd, sys, args[0], opt)
 		},
@@ -91,6 +102,9 @@ the results of its tools are those that were recorded.`,
 	f.StringVar(&opt.effort, "thinking", "", "how much the model is to think: low, medium, high or none")
 	f.StringVar(&opt.durability, "durability", string(trace.DurabilityClose), "what a crash of the machine may cost: none, close or event")
 	f.StringVar(&opt.full, "on-full-disk", string(trace.FullStop), "stop, or continue untraced")
+	f.StringArrayVar(&opt.state, "state", nil, "a value of a flow's state, as name=value")
+	f.BoolVar(&opt.check, "check", false, "check a flow and run nothing")
+	f.StringVar(&opt.export, "export", "", "write the reasoning of the run, alone and as it happens, to this file of JSON lines")
 	f.StringVar(&opt.replay, "replay", "", "run again from this trace, offline")
 	f.IntVar(&opt.from, "from", 0, "with --replay and --model: after this many answers ask the model")
 	f.BoolVar(&opt.noStream, "no-stream", false, "ask for whole answers, not for streams")
@@ -118,7 +132,7 @@ func oneOfFlag(flag, value string, known ...string) error {
 	return usageError{fmt.Errorf("unknown value %q of --%s", value, flag), "want " + strings.Join(known, ", ")}
 }
 
-func (opt runOptions) check() error {
+func (opt runOptions) validate() error {
 	return errors.Join(
 		oneOfFlag("rationale", opt.rationale, "warn", "strict", "off"),
 		oneOfFlag("rationale-channel", opt.channel, "block", "argument", "auto"),
@@ -130,7 +144,7 @@ func (opt runOptions) check() error {
 }
 
 func runTask(cmd *cobra.Command, sys system, task string, opt runOptions) error {
-	if err := opt.check(); err != nil {
+	if err := opt.validate(); err != nil {
 		return err
 	}
 	conf, err := loadConfig(sys)
@@ -162,7 +176,11 @@ func runTask(cmd *cobra.Command, sys system, task string, opt runOptions) error 
 			return err
 		}
 	}
-	return runAgent(cmd, sys, cfg, task, opt)
+	done, err := exportTo(&cfg, opt.export)
+	if err != nil {
+		return err
+	}
+	return errors.Join(runAgent(cmd, sys, cfg, task, opt), done())
 }
 
 // delegate adds the tool by which an agent runs another one like itself.
@@ -231,14 +249,14 @@ func agentConfig(cmd *cobra.Command, sys system, conf config, opt runOptions) (k
 		Rationale: kernel.RationaleMode(opt.rationale), Channel: kernel.Channel(opt.channel),
 		ToolMode:  kernel.ToolMode(opt.toolMode),
 		Limits:    kernel.Limits{Iterations: opt.iterations, Tokens: opt.tokens},
-		Policy:    control.DefaultPolicy(),
+		Policy:    control.Policy{Rules: append(slices.Clone(conf.Approval), control.DefaultPolicy().Rules...)},
 		Untrusted: untrusted,
 		Thinking:  kernel.Thinking{Effort: opt.effort},
 		NewID:     func() (string, error) { return dir.NewID(sys.now(), ids) },
 		Now:       sys.now,
 	}
 	if opt.approve == "all" {
-		cfg.Policy = control.Policy{}
+		cfg.Policy = control.Policy{Rules: conf.Approval}
 	}
 	if s.Name() == (strategy.Reactive{}).Name() {
 		cfg.Fallback = strategy.PlanExecuteReflect{}
@@ -260,6 +278,18 @@ func untrusted(text string) string {
 
 // runAgent runs the agent into a new trace and prints what came of it.
 func runAgent(cmd *cobra.Command, sys system, cfg kernel.Config, task string, opt runOptions) error {
+	return recorded(cmd, sys, opt, func(ctx context.Context, rec *runTrace) (kernel.Result, error) {
+		rec.ask(&cfg)
+		agent, err := kernel.New(cfg)
+		if err != nil {
+			return kernel.Result{}, err
+		}
+		return agent.Run(ctx, task, rec)
+	})
+}
+
+// recorded gives work a new trace and prints what came of it.
+func recorded(cmd *cobra.Command, sys system, opt runOptions, work func(context.Context, *runTrace) (kernel.Result, error)) error {
 	term, err := terminalOf(cmd, sys)
 	if err != nil {
 		return err
@@ -273,17 +303,12 @@ func runAgent(cmd *cobra.Command, sys system, cfg kernel.Config, task string, op
 		return err
 	}
 	rec := &runTrace{dir: search.Dir, sys: sys, opt: opt, session: pipeline.Session()}
-	if cfg.Approve == nil && opt.approve == "ask" && opt.replay == "" {
-		cfg.Approve = askUser(sys, rec.session)
-	}
-	agent, err := kernel.New(cfg)
-	if err != nil {
-		return err
-	}
-	res, runErr := agent.Run(cmd.Context(), task, rec)
+	res, runErr := work(cmd.Context(), rec)
 	closeErr := rec.close(cmd.ErrOrStderr())
-	if err := printResult(cmd.OutOrStdout(), res, rec.session, opt, term); err != nil {
-		return err
+	if res.RunID != "" {
+		if err := printResult(cmd.OutOrStdout(), res, rec.session, opt, term); err != nil {
+			return err
+		}
 	}
 	switch {
 	case runErr != nil:
@@ -296,8 +321,6 @@ func runAgent(cmd *cobra.Command, sys system, cfg kernel.Config, task string, op
 	return nil
 }
 
-// printResult shows what a run gave. The output and the details of a strategy
-// come from the model: they are scrubbed here, with the marks of the trace.
 func printResult(w io.Writer, res kernel.Result, s *safety.Session, opt runOptions, term terminal) error {
 	if opt.json {
 		var doc bytes.Buffer
@@ -330,6 +353,14 @@ type runTrace struct {
 	writer *trace.Writer
 	// session scrubs the trace, and what is shown of the run beside it.
 	session *safety.Session
+}
+
+// ask lets a run ask the person at the terminal, unless it asks nobody or has
+// the answers of a recording.
+func (t *runTrace) ask(cfg *kernel.Config) {
+	if cfg.Approve == nil && t.opt.approve == "ask" && t.opt.replay == "" {
+		cfg.Approve = askUser(t.sys, t.session)
+	}
 }
 
 // Write implements kernel.Recorder.

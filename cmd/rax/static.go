@@ -9,6 +9,7 @@ import (
 
 	"github.com/rax-project/rax/debrief"
 	"github.com/rax-project/rax/debrief/render"
+	"github.com/rax-project/rax/kernel/flow"
 	"github.com/rax-project/rax/rationale"
 	"github.com/rax-project/rax/trace"
 	"github.com/rax-project/rax/trace/safety"
@@ -35,14 +36,15 @@ func newSchema() *cobra.Command {
 		"event":   trace.Schema,
 		"debrief": debrief.Schema,
 		"config":  configSchema,
+		"flow":    flow.Schema,
 	}
 	return &cobra.Command{
-		Use:   "schema event|debrief|config",
-		Short: "JSON Schemas of what rax writes, and of its configuration",
+		Use:   "schema event|debrief|config|flow",
+		Short: "JSON Schemas of what rax writes, its configuration and its flows",
 		Example: `  rax schema debrief > debrief.schema.json
   rax schema event | jq .title`,
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
-		ValidArgs: []string{"event", "debrief", "config"},
+		ValidArgs: []string{"event", "debrief", "config", "flow"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			doc, err := schemas[args[0]]()
 			if err != nil {

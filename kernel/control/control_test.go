@@ -83,26 +83,33 @@ func TestPolicy(t *testing.T) {
 		{Tool: "github/*", Verdict: control.Deny, Code: "no-github"},
 		{Tool: "write_*", Effects: []string{"write"}, Verdict: control.Ask},
 		{Tool: "*", Effects: []string{"execute"}, Verdict: control.Deny},
+		{Tool: "read", Args: map[string]string{"path": `(^|/)\.env$`}, Verdict: control.Deny},
+		{Tool: "read", Args: map[string]string{"limit": `^\d{4,}$`}, Verdict: control.Ask},
 	}}
 	if err := p.Validate(); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		tool, effects string
-		want          control.Verdict
+		tool, effects, args string
+		want                control.Verdict
 	}{
-		{"github/list", "read", control.Deny},
-		{"write_file", "write", control.Ask},
-		{"write_file", "read", control.Allow},
-		{"shell", "execute", control.Deny},
-		{"a/b", "execute", control.Deny},
-		{"search", "read", control.Allow},
+		{"github/list", "read", "", control.Deny},
+		{"write_file", "write", "{}", control.Ask},
+		{"write_file", "read", "{}", control.Allow},
+		{"shell", "execute", "{}", control.Deny},
+		{"a/b", "execute", "{}", control.Deny},
+		{"search", "read", "{}", control.Allow},
+		{"read", "read", `{"path":"a/.env"}`, control.Deny},
+		{"read", "read", `{"path":"a/.envrc"}`, control.Allow},
+		{"read", "read", `{"path":"a","limit":5000}`, control.Ask},
+		{"read", "read", `{}`, control.Allow},
+		{"read", "read", `no JSON`, control.Allow},
 	} {
-		if got := p.Decide(tt.tool, tt.effects); got.Verdict != tt.want {
-			t.Errorf("%s %s: %s, want %s", tt.tool, tt.effects, got.Verdict, tt.want)
+		if got := p.Decide(tt.tool, tt.effects, []byte(tt.args)); got.Verdict != tt.want {
+			t.Errorf("%s %s %s: %s, want %s", tt.tool, tt.effects, tt.args, got.Verdict, tt.want)
 		}
 	}
-	for _, bad := range []control.Rule{{Tool: "[", Verdict: control.Deny}, {Tool: "x", Verdict: "maybe"}, {Verdict: control.Deny}} {
+	for _, bad := range []control.Rule{{Tool: "[", Verdict: control.Deny}, {Tool: "x", Verdict: "maybe"}, {Verdict: control.Deny}, {Tool: "x", Verdict: control.Deny, Args: map[string]string{"a": "("}}} {
 		if err := (control.Policy{Rules: []control.Rule{bad}}).Validate(); err == nil {
 			t.Errorf("%+v was taken", bad)
 		}

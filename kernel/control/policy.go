@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 )
 
@@ -21,14 +22,18 @@ const (
 // Valid reports whether v is one of the verdicts.
 func (v Verdict) Valid() bool { return v == Allow || v == Ask || v == Deny }
 
-// Rule gives a verdict on the calls of some tools.
+// Rule gives a verdict on some calls.
 type Rule struct {
 	// Tool is a tool's name, or a pattern of path.Match such as "github/*".
 	Tool string `json:"tool"`
 	// Effects restricts the rule to tools with one of these effects; empty
 	// means any.
 	Effects []string `json:"effects,omitempty"`
-	Verdict Verdict  `json:"verdict"`
+	// Args restricts the rule to calls whose arguments match: a regular
+	// expression (RE2) for each named argument. Text is matched as it is, other
+	// values as their JSON; an argument that is not there matches nothing.
+	Args    map[string]string `json:"args,omitempty"`
+	Verdict Verdict           `json:"verdict"`
 	// Code and Message say why, in the trace and to the model.
 	Code    string `json:"code,omitempty"`
 	Message string `json:"message,omitempty"`
@@ -50,17 +55,44 @@ func DefaultPolicy() Policy {
 
 // Decide gives the rule that decides about a call, and a rule that allows when
 // none fits.
-func (p Policy) Decide(tool, effects string) Rule {
+func (p Policy) Decide(tool, effects string, args json.RawMessage) Rule {
 	for _, r := range p.Rules {
-		fits, err := path.Match(r.Tool, tool)
-		if r.Tool == "*" {
-			fits, err = true, nil
-		}
-		if err == nil && fits && (len(r.Effects) == 0 || slices.Contains(r.Effects, effects)) {
+		if r.fits(tool, effects, args) {
 			return r
 		}
 	}
 	return Rule{Tool: tool, Verdict: Allow}
+}
+
+func (r Rule) fits(tool, effects string, args json.RawMessage) bool {
+	if fits, err := path.Match(r.Tool, tool); r.Tool != "*" && (err != nil || !fits) {
+		return false
+	}
+	if len(r.Effects) > 0 && !slices.Contains(r.Effects, effects) {
+		return false
+	}
+	if len(r.Args) == 0 {
+		return true
+	}
+	var given map[string]json.RawMessage
+	if json.Unmarshal(args, &given) != nil {
+		return false
+	}
+	for name, pattern := range r.Args {
+		value, ok := given[name]
+		if !ok {
+			return false
+		}
+		text := string(value)
+		var s string
+		if json.Unmarshal(value, &s) == nil {
+			text = s
+		}
+		if matched, err := regexp.MatchString(pattern, text); err != nil || !matched {
+			return false
+		}
+	}
+	return true
 }
 
 // Validate reports the first rule that cannot be used.
@@ -71,6 +103,11 @@ func (p Policy) Validate() error {
 		}
 		if _, err := path.Match(r.Tool, ""); err != nil || r.Tool == "" {
 			return fmt.Errorf("rule %d: %q is no tool name or pattern", i+1, r.Tool)
+		}
+		for name, pattern := range r.Args {
+			if _, err := regexp.Compile(pattern); err != nil {
+				return fmt.Errorf("rule %d: argument %s: %w", i+1, name, err)
+			}
 		}
 	}
 	return nil

@@ -1,11 +1,7 @@
-// Package strategy holds the ways in which a run can work on its task. The
-// loop of package kernel never imports them; they are handed in.
 package strategy
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
 	"github.com/rax-project/rax/kernel"
 )
@@ -41,21 +37,4 @@ func (Reactive) Run(ctx context.Context, loop *kernel.Loop) (kernel.Outcome, err
 			return outcome, err
 		}
 	}
-}
-
-// names of the strategies, in the order in which they are listed.
-var names = []string{"reactive", "plan-execute-reflect"}
-
-// Names lists the strategies that [New] makes.
-func Names() []string { return slices.Clone(names) }
-
-// New makes a strategy by its name.
-func New(name string) (kernel.Strategy, error) {
-	switch name {
-	case "reactive", "":
-		return Reactive{}, nil
-	case "plan-execute-reflect":
-		return PlanExecuteReflect{}, nil
-	}
-	return nil, fmt.Errorf("unknown strategy %q", name)
 }

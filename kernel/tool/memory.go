@@ -91,10 +91,14 @@ func (m *memory) store(key, text string) (string, error) {
 	m.size = size
 	m.entries[key] = memorized{key, text, countWords(key + " " + text), m.stored}
 	if replaces {
-		return "replaced", nil
+		return "replaced " + ref(key), nil
 	}
-	return "stored", nil
+	return "stored as " + ref(key), nil
 }
+
+// ref is the stable name by which a reason can cite a remembered text, such as
+// "scratch:goal" (specification 004).
+func ref(key string) string { return "scratch:" + shownPath(key) }
 
 func (m *memory) search(query string, limit int) kernel.ToolResult {
 	m.mu.Lock()
@@ -132,7 +136,7 @@ func (m *memory) search(query string, limit int) kernel.ToolResult {
 	result := kernel.ToolResult{Summary: count(len(hits), "text"), Truncated: len(hits) > limit}
 	var out strings.Builder
 	for _, h := range hits[:min(len(hits), limit)] {
-		fmt.Fprintf(&out, "%s: %s\n", shownPath(h.key), h.text)
+		fmt.Fprintf(&out, "[%s] %s\n", ref(h.key), h.text)
 	}
 	switch {
 	case len(hits) == 0:

@@ -129,17 +129,17 @@ func TestMemory(t *testing.T) {
 		{"deploy", "Deploy after the build; the build must be green."},
 		{"name", "The user is called Zoë."},
 	} {
-		if got := good(t, r, "memory_store", "key", m[0], "text", m[1]); got.Summary != "stored" {
+		if got := good(t, r, "memory_store", "key", m[0], "text", m[1]); got.Summary != "stored as scratch:"+m[0] {
 			t.Errorf("%+v", got)
 		}
 	}
 	for query, want := range map[string]string{
-		"make":        "build: The build runs with make test.\n",
-		"ZOË":         "name: The user is called Zoë.\n",
-		"deploy":      "deploy: Deploy after the build; the build must be green.\n",
+		"make":        "[scratch:build] The build runs with make test.\n",
+		"ZOË":         "[scratch:name] The user is called Zoë.\n",
+		"deploy":      "[scratch:deploy] Deploy after the build; the build must be green.\n",
 		"nothing":     "[no match among 3 texts]\n",
 		"... !":       "[no match among 3 texts]\n",
-		"build green": "deploy: Deploy after the build; the build must be green.\nbuild: The build runs with make test.\n",
+		"build green": "[scratch:deploy] Deploy after the build; the build must be green.\n[scratch:build] The build runs with make test.\n",
 	} {
 		if got := good(t, r, "memory_search", "query", query); got.Content != want {
 			t.Errorf("%q gives %q, want %q", query, got.Content, want)
@@ -148,7 +148,7 @@ func TestMemory(t *testing.T) {
 	if got := good(t, r, "memory_search", "query", "the", "limit", 1); !got.Truncated || got.Summary != "3 texts" || !strings.HasSuffix(got.Content, "[1 of 3 matches]\n") {
 		t.Errorf("limited: %+v", got)
 	}
-	if got := good(t, r, "memory_store", "key", "name", "text", "Forgotten"); got.Summary != "replaced" {
+	if got := good(t, r, "memory_store", "key", "name", "text", "Forgotten"); got.Summary != "replaced scratch:name" {
 		t.Errorf("%+v", got)
 	}
 	if got := good(t, r, "memory_search", "query", "zoë"); !strings.HasPrefix(got.Content, "[no match") {

@@ -77,6 +77,10 @@ var rules = []rule{
 	door("github.com/olekukonko/tablewriter/...", "rax/debrief/render"),
 	door("github.com/go-playground/validator/...", "rax/rationale"),
 	door("github.com/tidwall/gjson/...", "rax/rationale", "rax/trace/...", "rax/parsers/...", "rax/kernel/tool"),
+	door("github.com/goccy/go-yaml/...", "rax/cmd/rax", "rax/kernel/flow"),
+	door("github.com/nikolalohinski/gonja/...", "rax/kernel/flow"),
+	door("github.com/expr-lang/expr/...", "rax/kernel/flow"),
+	door("github.com/google/jsonschema-go/...", "rax/cmd/rax", "rax/debrief", "rax/kernel/tool", "rax/kernel/flow"),
 	door("modernc.org/sqlite/...", "rax/kernel/trail"),
 }
 
