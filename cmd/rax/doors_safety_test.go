@@ -22,7 +22,7 @@ import (
 // openers are the files that open a file for writing, a socket, a process or a
 // standard stream.
 var openers = map[string]string{
-	"cmd/rax/flow.go":              "opens the file of the exporter, which takes Records only",
+	"cmd/rax/watch.go":             "opens the file of the exporter and the log, which take Records only",
 	"cmd/rax/main.go":              "hands the standard streams to the commands",
 	"cmd/rax/open.go":              "spools standard input, which has to be read twice, for its owner alone; removed at the end",
 	"parsers/transcript/input.go":  "copies an input that cannot be read twice, for its owner alone; removed at the end",

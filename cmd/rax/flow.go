@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,7 +11,6 @@ import (
 	"github.com/rax-project/rax/debrief/render"
 	"github.com/rax-project/rax/kernel"
 	"github.com/rax-project/rax/kernel/flow"
-	"github.com/rax-project/rax/kernel/strategy"
 )
 
 // runFlow checks a flow, and runs it into one trace.
@@ -64,7 +62,7 @@ func runFlow(cmd *cobra.Command, sys system, path string, opt runOptions) error 
 		_, err := fmt.Fprintln(cmd.OutOrStdout(), line)
 		return err
 	}
-	done, err := exportTo(&env.Config, opt.export)
+	done, err := watchers(&env.Config, sys, opt)
 	if err != nil {
 		return err
 	}
@@ -84,23 +82,4 @@ func flowError(err error) error {
 		return usageError{err, "see: rax schema flow"}
 	}
 	return err
-}
-
-// exportTo lets a run write its reasoning to a file, beside whoever watches. The
-// returned function closes the file and gives every error of it.
-func exportTo(cfg *kernel.Config, path string) (func() error, error) {
-	if path == "" {
-		return func() error { return nil }, nil
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	exporter := strategy.NewExporter(f)
-	watchers := strategy.Watchers{exporter}
-	if cfg.Watch != nil {
-		watchers = append(watchers, cfg.Watch)
-	}
-	cfg.Watch = watchers
-	return func() error { return errors.Join(exporter.Err(), f.Close()) }, nil
 }

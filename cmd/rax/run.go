@@ -39,7 +39,7 @@ type runOptions struct {
 	durability, full         string
 	state                    []string
 	check                    bool
-	export                   string
+	export, log              string
 	replay                   string
 	from                     int
 	subAgents                bool
@@ -105,6 +105,7 @@ the results of its tools are those that were recorded.`,
 	f.StringArrayVar(&opt.state, "state", nil, "a value of a flow's state, as name=value")
 	f.BoolVar(&opt.check, "check", false, "check a flow and run nothing")
 	f.StringVar(&opt.export, "export", "", "write the reasoning of the run, alone and as it happens, to this file of JSON lines")
+	f.StringVar(&opt.log, "log", "", "log the steps on standard error, as text or json")
 	f.StringVar(&opt.replay, "replay", "", "run again from this trace, offline")
 	f.IntVar(&opt.from, "from", 0, "with --replay and --model: after this many answers ask the model")
 	f.BoolVar(&opt.noStream, "no-stream", false, "ask for whole answers, not for streams")
@@ -139,6 +140,7 @@ func (opt runOptions) validate() error {
 		oneOfFlag("approve", opt.approve, "ask", "all", "none"),
 		oneOfFlag("tool-mode", opt.toolMode, "", "native", "text"),
 		oneOfFlag("durability", opt.durability, "none", "close", "event"),
+		oneOfFlag("log", opt.log, "", "text", "json"),
 		oneOfFlag("on-full-disk", opt.full, "stop", "continue"),
 	)
 }
@@ -176,7 +178,7 @@ func runTask(cmd *cobra.Command, sys system, task string, opt runOptions) error 
 			return err
 		}
 	}
-	done, err := exportTo(&cfg, opt.export)
+	done, err := watchers(&cfg, sys, opt)
 	if err != nil {
 		return err
 	}
