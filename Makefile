@@ -39,7 +39,8 @@ install: ## install rax, and rax-diagnose beside it, where go install puts progr
 test: ## vet the code and run every test under the race detector
 	./tools/setup.sh
 	$(GO) vet ./...
-	$(GO) test -tags noreasoning ./kernel/strategy ./kernel/flow ./cmd/rax
+	$(GO) vet -tags noreasoning ./...
+	$(GO) test -tags noreasoning ./kernel/strategy ./kernel/flow
 	./tools/test.sh
 
 .PHONY: lint-format lint-modules lint-imports lint-platforms lint-code

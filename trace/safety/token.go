@@ -29,7 +29,6 @@ var (
 	base64Set = classOf("09AZaz++//==")
 	bearerSet = classOf("09AZaz__--..~~++//==")
 	slackSet  = classOf("09AZaz--..%%++//==")
-	urlSet    = classOf("09AZaz__--..%%++//==")
 )
 
 // tokenShape is a secret that its own prefix gives away: a literal, then a run
