@@ -113,6 +113,9 @@ func TestPlantedSecretsReachNoFile(t *testing.T) {
 		t.Fatalf("only %d shapes", len(samples))
 	}
 	for i, s := range samples {
+		if safetytest.Race && i%6 != 0 {
+			continue
+		}
 		texts := []string{s.Text()}
 		if i%6 == 0 { // for the time it takes
 			texts = append(texts, "before "+s.Text()+"\nand after", `he wrote {"x":"`+safetytest.Escape(s.Text())+`"}`)
@@ -200,7 +203,7 @@ func TestReaderScrubsPlantedSecrets(t *testing.T) {
 func TestRunsDifferOnlyInTheSecret(t *testing.T) {
 	one, other := safetytest.Samples(safetytest.NewRand(44)), safetytest.Samples(safetytest.NewRand(45))
 	for i := range one {
-		if i > 0 && one[i].Rule == one[i-1].Rule {
+		if i > 0 && one[i].Rule == one[i-1].Rule || safetytest.Race && i%6 != 0 {
 			continue // one of a rule, for the time it takes
 		}
 		if one[i].Rule == "jwt" || one[i].Rule == "basic-auth" {

@@ -10,21 +10,31 @@ import (
 
 // screen applies what safety says about a call's rationale and narrative to the
 // event itself, because a refusal changes more than one member: the status of
-// the call becomes blocked and its rationale absent. It returns a copy where
-// something changes, and the findings.
+// the call becomes blocked and its rationale absent; of a narrative that is
+// refused nothing stays. It returns a copy where something changes, and the
+// findings.
 func screen(ev Event, s *safety.Session) (Event, []safety.Finding) {
 	call, ok := ev.(*ToolCallStart)
-	if !ok || call.Rationale == nil {
-		return ev, nil
-	}
-	findings := refused(call.Rationale, s)
-	if findings == nil {
+	if !ok {
 		return ev, nil
 	}
 	kept := *call
-	kept.Rationale = nil
-	kept.RationaleStatus = rationale.Blocked
-	kept.RationaleReason = "refused by safety rule " + findings[0].Rule
+	var findings []safety.Finding
+	if call.Rationale != nil {
+		if found := refused(call.Rationale, s); found != nil {
+			kept.Rationale, kept.Origin = nil, nil
+			kept.RationaleStatus = rationale.Blocked
+			kept.RationaleReason = "refused by safety rule " + found[0].Rule
+			findings = found
+		}
+	}
+	if r := s.Stored("narrative", call.Narrative); r.Blocked {
+		kept.Narrative, kept.NarrativeOrigin, kept.NarrativeScope, kept.NarrativeCut = "", nil, "", false
+		findings = append(findings, r.Findings...)
+	}
+	if findings == nil {
+		return ev, nil
+	}
 	return &kept, findings
 }
 

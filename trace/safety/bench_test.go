@@ -3,6 +3,9 @@ package safety
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -81,4 +84,100 @@ func BenchmarkCompile(b *testing.B) {
 	for b.Loop() {
 		compile(allRules(), allAnchors())
 	}
+}
+
+// recorded is text as agents write it: the sessions of the recordings where they
+// are at hand, else the transcripts and traces of the fixtures, over and over.
+func recorded(b *testing.B) (name string, lines [][]byte, size int) {
+	b.Helper()
+	name = "fixtures"
+	patterns := []string{"../../fixtures/transcript/claude-code/*.jsonl", "../../fixtures/trace/*.jsonl"}
+	for _, root := range []string{os.Getenv("RAX_DATA"), "../../../shared/data"} {
+		if root != "" && isDir(filepath.Join(root, "claude-code")) {
+			name, patterns = "sessions", []string{filepath.Join(root, "claude-code", "*.jsonl")}
+			break
+		}
+	}
+	for _, pattern := range patterns {
+		paths, err := filepath.Glob(pattern)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, path := range paths {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				b.Fatal(err)
+			}
+			lines = append(lines, bytes.SplitAfter(data, []byte{'\n'})...)
+		}
+	}
+	once := lines
+	for size = 0; ; lines = append(lines, once...) {
+		size = 0
+		for _, line := range lines {
+			size += len(line)
+		}
+		if size == 0 {
+			b.Fatal("no text found")
+		}
+		if size >= 2<<20 {
+			return name, lines, size
+		}
+	}
+}
+
+// BenchmarkRecorded is the throughput on text as agents write it, beside a plain
+// copy of the same bytes, and beside the program gitleaks where it is installed
+// (its start, which every use of it pays, included).
+func BenchmarkRecorded(b *testing.B) {
+	name, lines, size := recorded(b)
+	b.Run(name+"/rax", func(b *testing.B) {
+		s := Default().Session()
+		var dst []byte
+		b.SetBytes(int64(size))
+		for b.Loop() {
+			for _, line := range lines {
+				dst, _ = s.Line(dst[:0], line)
+			}
+		}
+	})
+	b.Run(name+"/stream", func(b *testing.B) {
+		s := Default().Session()
+		b.SetBytes(int64(size))
+		for b.Loop() {
+			for _, line := range lines {
+				st := s.Stream("content")
+				for at := 0; at < len(line); at += 24 {
+					st.Write(string(line[at:min(len(line), at+24)]))
+				}
+				st.Close()
+			}
+		}
+	})
+	b.Run(name+"/copy", func(b *testing.B) {
+		var dst []byte
+		b.SetBytes(int64(size))
+		for b.Loop() {
+			for _, line := range lines {
+				dst = append(dst[:0], line...)
+			}
+		}
+	})
+	program, err := exec.LookPath("gitleaks")
+	if err != nil {
+		// The log of a skipped benchmark is not shown.
+		fmt.Fprintln(os.Stderr, "BenchmarkRecorded/gitleaks is skipped: no such program on PATH")
+		return
+	}
+	b.Run(name+"/gitleaks", func(b *testing.B) {
+		whole := bytes.Join(lines, nil)
+		b.SetBytes(int64(size))
+		for b.Loop() {
+			cmd := exec.Command(program, "stdin", "--no-banner", "--redact", "--exit-code", "0", "--log-level", "error")
+			cmd.Stdin = bytes.NewReader(whole)
+			if err := cmd.Run(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

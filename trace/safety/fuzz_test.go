@@ -103,3 +103,37 @@ func FuzzSecretDoesNotReappear(f *testing.F) {
 		}
 	})
 }
+
+// What is stored is scrubbed for good, also where its JSON is quoted or a block
+// divides it.
+func FuzzStored(f *testing.F) {
+	const block = `<rationale call="1">{"why":"x"}</rationale>`
+	for i, text := range seeds(f) {
+		f.Add(text)
+		at := (i * 7) % (len(text) + 1)
+		f.Add(text[:at] + block + text[at:])
+		quoted, err := json.Marshal(text)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(quoted))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		once := Default().Session().Stored("narrative", text)
+		if once.Findings == nil && once.Text != text {
+			t.Fatalf("changed without a finding: %q", text)
+		}
+		if twice := Default().Session().Stored("narrative", once.Text); twice.Text != once.Text {
+			t.Fatalf("not idempotent:\n  text %q\n  once %q\n twice %q", text, once.Text, twice.Text)
+		}
+		cut := Default().Session().Beginning("narrative", text).Text
+		if !strings.HasPrefix(once.Text, cut) {
+			t.Fatalf("the beginning %q is none of %q", cut, once.Text)
+		}
+		if again := Default().Session().Stored("narrative", cut).Text; again != cut {
+			t.Fatalf("the beginning is not scrubbed:\n  text %q\n  once %q\n twice %q", text, cut, again)
+		}
+		half := len(text) / 2
+		Default().Session().Part("narrative", text, half/2, half)
+	})
+}

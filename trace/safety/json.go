@@ -62,7 +62,38 @@ func settle(raw []byte, edits []edit, again func(raw []byte) []edit) ([]byte, []
 // Stored is Text for a string that is kept or shown as a whole: JSON that the
 // text quotes is unwrapped as well, and a secret is found whose parts a block of
 // markup separates, both as in JSON.
+//
+// A mark of a rule that blocks refuses the text as the secret would have done:
+// what a reason was read from may have been stored, and so redacted, before.
 func (s *Session) Stored(field, text string) Result {
+	r := s.stored(field, text)
+	if r.Blocked || !reasoning(field) || !strings.Contains(r.Text, markHead) {
+		return r
+	}
+	if f, ok := s.refusedBefore(field, []byte(r.Text)); ok {
+		r.Findings, r.Blocked = append(r.Findings, f), true
+	}
+	return r
+}
+
+// refusedBefore finds the mark of a rule that blocks.
+func (s *Session) refusedBefore(field string, text []byte) (Finding, bool) {
+	for pos := 0; ; {
+		start, end, whole := nextMark(text, pos)
+		if start < 0 || !whole {
+			return Finding{}, false
+		}
+		name, _, _ := bytes.Cut(text[start+len(markHead):end], []byte{'#'})
+		for id, r := range s.p.set.rules {
+			if r.name == string(name) && s.p.actions[id] == Block {
+				return Finding{r.name, r.severity, Block, field, nil}, true
+			}
+		}
+		pos = end
+	}
+}
+
+func (s *Session) stored(field, text string) Result {
 	if strings.IndexByte(text, '\\') < 0 && !strings.Contains(text, blockClose) {
 		return s.Text(field, text)
 	}

@@ -38,6 +38,32 @@ func TestStoredUnwrapsQuotedJSON(t *testing.T) {
 	}
 }
 
+// A reason that was read from a text that was stored already is refused all the
+// same.
+func TestMarkOfABlockingRuleBlocks(t *testing.T) {
+	strict, err := New(Config{Policy: map[string]Action{"npm-token": Block, "private-key": Redact}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		p           *Pipeline
+		field, text string
+		blocked     bool
+	}{
+		{Default(), "why", "it is [redacted:private-key#3] here", true},
+		{Default(), "narrative", "[redacted:npm-token#1] [redacted:private-key#1]", true},
+		{Default(), "args", "[redacted:private-key#3]", false},
+		{Default(), "why", "[redacted:npm-token#1] [redacted:private-key", false},
+		{strict, "why", "[redacted:npm-token#1]", true},
+		{strict, "why", "[redacted:private-key#1]", false},
+	} {
+		got := c.p.Session().Stored(c.field, c.text)
+		if got.Blocked != c.blocked || got.Text != c.text || c.blocked != (len(got.Findings) == 1 && got.Findings[0].Action == Block) {
+			t.Errorf("%s %q: %+v", c.field, c.text, got)
+		}
+	}
+}
+
 // A block inside a secret hides neither half, wherever it stands.
 func TestBlockInsideASecret(t *testing.T) {
 	block := `<rationale call="1">{"why":"a reason"}</rationale>`

@@ -40,8 +40,9 @@ func isDir(path string) bool {
 }
 
 // TestTouched holds every place of the recordings that a rule touches, each
-// with the judgement of a person who looked at it. The file holds no material.
-// -update rewrites it and keeps the judgements; a new place is judged "?".
+// judged by who looked at it: "right" or "wrong", and what stands there. The file
+// holds no material. -update rewrites it and keeps the judgements; a new place is
+// judged "?", which fails. To sample a place, look up its member in its file.
 func TestTouched(t *testing.T) {
 	const golden = "testdata/touched.tsv"
 	root := dataFolder(t)
@@ -99,7 +100,7 @@ func TestTouched(t *testing.T) {
 			judgement = "?"
 		}
 		fmt.Fprintf(&out, "%s\t%d\t%s\n", place, counts[place], judgement)
-		if judgement != "ok" && !*update {
+		if !strings.HasPrefix(judgement, "right: ") && !strings.HasPrefix(judgement, "wrong: ") && !*update {
 			t.Errorf("judged %s: %s", judgement, place)
 		}
 	}

@@ -156,36 +156,47 @@ func NewRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 7)) }
 const window = 12
 
 // Leaked reports whether a part of the secret stands in out, as it is or behind
-// up to six levels of JSON escapes: seventeen characters of one of its lines, or
-// most of a line that is shorter. The lines that open and close a key block are
-// no secret.
+// up to six levels of JSON escapes.
 func (s Sample) Leaked(out string) bool {
-	for range 7 {
-		if s.stands(out) {
+	for _, level := range Levels(out) {
+		if s.At(level) >= 0 {
 			return true
 		}
-		plain := Unescape(out)
-		if plain == out {
-			return false
-		}
-		out = plain
 	}
 	return false
 }
 
-func (s Sample) stands(out string) bool {
+// At gives where a part of the secret stands in out, or -1: seventeen characters
+// of one of its lines, or most of a line that is shorter. The lines that open and
+// close a key block are no secret.
+func (s Sample) At(out string) int {
 	for line := range strings.SplitSeq(s.Secret, "\n") {
 		if strings.HasPrefix(line, "-----") {
 			continue
 		}
 		n := min(window, len(line))
 		for i := 0; n > 0 && i+n <= len(line); i += window / 2 {
-			if strings.Contains(out, line[i:i+n]) {
-				return true
+			if at := strings.Index(out, line[i:i+n]); at >= 0 {
+				return at
 			}
 		}
 	}
-	return false
+	return -1
+}
+
+// Levels gives a text, and the text with one to six levels of JSON escapes taken
+// away, as far as it has so many.
+func Levels(out string) []string {
+	levels := []string{out}
+	for range 6 {
+		plain := Unescape(out)
+		if plain == out {
+			break
+		}
+		out = plain
+		levels = append(levels, out)
+	}
+	return levels
 }
 
 // Unescape takes one level of JSON escapes away, whatever the text is.
