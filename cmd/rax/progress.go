@@ -5,11 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
-
-	"golang.org/x/term"
 
 	"github.com/rax-project/rax/debrief/render"
 	"github.com/rax-project/rax/kernel/control"
@@ -67,11 +64,10 @@ func (p *progress) say(line string) { _, _ = fmt.Fprintln(p.w, line) }
 // askUser asks on the terminal. Without one nobody can be asked, which is a
 // denial. The call comes as the model wrote it and is scrubbed here.
 func askUser(sys system, s *safety.Session) control.Approver {
-	in, ok := sys.in.(*os.File)
-	if !ok || !term.IsTerminal(int(in.Fd())) {
+	if !sys.person {
 		return nil
 	}
-	lines := bufio.NewReader(in)
+	lines := bufio.NewReader(sys.in)
 	return func(_ context.Context, r control.Request) (bool, string, error) {
 		why := "no reason was stated"
 		if r.Why != "" {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 )
 
 // system is the world outside of the program, handed in so that tests can hand
@@ -21,6 +22,8 @@ type system struct {
 	getenv   func(string) string
 	home     func() (string, error)
 	now      func() time.Time
+	// person says that somebody can be asked on in.
+	person bool
 }
 
 // run executes one command line and returns the exit code.
@@ -32,6 +35,9 @@ func run(args []string, sys system) int {
 	defer stop()
 	// A second signal ends the program at once.
 	context.AfterFunc(ctx, stop)
+	if f, ok := sys.in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		sys.person = true
+	}
 	sys.in = &interruptible{ctx: ctx, in: sys.in}
 	root := newRoot(sys)
 	root.SetArgs(arguments(args))

@@ -29,9 +29,15 @@ type command struct {
 // rax runs a command line in this process, with a server's environment.
 func rax(t *testing.T, dir string, server *fake.Server, args ...string) command {
 	t.Helper()
+	return raxWith(t, dir, server, nil, args...)
+}
+
+// raxWith is rax with somebody at the terminal who types lines; nil for nobody.
+func raxWith(t *testing.T, dir string, server *fake.Server, typed []string, args ...string) command {
+	t.Helper()
 	var stdout, stderr bytes.Buffer
 	code := run(append([]string{"rax"}, args...), system{
-		in: strings.NewReader(""), out: &stdout, err: &stderr,
+		in: strings.NewReader(strings.Join(typed, "")), out: &stdout, err: &stderr, person: typed != nil,
 		getenv: func(name string) string {
 			switch name {
 			case "RAX_TRACE_DIR":
@@ -374,5 +380,36 @@ func TestSubAgents(t *testing.T) {
 	}
 	if statuses(res.Debrief) != "delegate present success" || res.Output != "It is 5." {
 		t.Errorf("%s %q", statuses(res.Debrief), res.Output)
+	}
+}
+
+// TestApprove asks the person at the terminal before a file is written, and
+// takes nobody's silence for a no.
+func TestApprove(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "script.jsonl")
+	line := `{"text":"<rationale call=\"1\">{\"why\":\"the note was asked for\"}</rationale>","calls":[{"name":"file_write","arguments":{"path":"note.txt","content":"hello"}}]}`
+	if err := os.WriteFile(script, []byte(line+"\n"+`{"text":"done"}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, typed := range map[string][]string{"yes": {"y\n"}, "no": {"n\n"}, "end of input": {}, "nobody": nil} {
+		t.Run(name, func(t *testing.T) {
+			dir, root := t.TempDir(), t.TempDir()
+			c := raxWith(t, dir, nil, typed, "run", "write a note", "--model", "scripted:"+script, "--root", root, "--json")
+			var res kernel.Result
+			if err := json.Unmarshal([]byte(c.stdout), &res); err != nil {
+				t.Fatalf("%v\n%s", err, c.stderr)
+			}
+			want, outcome := name == "yes", "file_write present rejected"
+			if want {
+				outcome = "file_write present success"
+			}
+			_, err := os.Stat(filepath.Join(root, "note.txt"))
+			if written := err == nil; written != want || statuses(res.Debrief) != outcome {
+				t.Errorf("written %v, %s\n%s", written, statuses(res.Debrief), c.stderr)
+			}
+			if asked := strings.Contains(c.stderr, `"the note was asked for" [y/N]`); asked != (typed != nil) {
+				t.Errorf("asked %v:\n%s", asked, c.stderr)
+			}
+		})
 	}
 }

@@ -14,6 +14,14 @@ import (
 	"github.com/rax-project/rax/trace/safety/safetytest"
 )
 
+// rounds of planting: one under the race detector, for the time it takes.
+func rounds(n int) int {
+	if safetytest.Race {
+		return 1
+	}
+	return n
+}
+
 // planter puts secrets of every shape into the strings of documents, one after
 // the other.
 type planter struct {
@@ -111,16 +119,13 @@ func (p *planter) lines(t *testing.T, content []byte) []byte {
 // leaks reports every shape that stands in what was shown.
 func (p *planter) leaks(t *testing.T, what, out string) {
 	t.Helper()
+	levels := safetytest.Levels(out)
 	for _, s := range p.samples {
-		if s.Leaked(out) {
-			at := 0
-			for i := 0; i+12 <= len(s.Secret); i++ {
-				if k := strings.Index(out, s.Secret[i:i+12]); k >= 0 {
-					at = k
-					break
-				}
+		for _, level := range levels {
+			if at := s.At(level); at >= 0 {
+				t.Errorf("%s shows a secret of rule %s: …%q…", what, s.Rule, level[max(0, at-200):min(len(level), at+120)])
+				break
 			}
-			t.Errorf("%s shows a secret of rule %s: …%q…", what, s.Rule, out[max(0, at-200):min(len(out), at+120)])
 		}
 	}
 }
@@ -217,7 +222,7 @@ func TestPlantedInTraces(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for round := range 3 {
+			for round := range rounds(3) {
 				p := newPlanter(7*i+19*round, "kind", "runId", "rationaleStatus", "rationaleSource", "callId", "rootRunId", "parentRunId")
 				if round == 2 {
 					p.kept = []string{"kind", "runId"}
@@ -238,7 +243,7 @@ func TestPlantedInTranscripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for round := range 3 {
+			for round := range rounds(3) {
 				p := newPlanter(11*i+23*round, structure...)
 				if round == 2 {
 					p.kept = []string{"role", "timestamp", "type"}
@@ -268,7 +273,7 @@ func TestPlantedInAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := strings.TrimPrefix(path, "../../fixtures/wire/")
-		for round := range 2 {
+		for round := range rounds(2) {
 			p := newPlanter(5*i+31*round, structure...)
 			if round == 1 {
 				p.kept = []string{"type", "role", "object"}
@@ -296,6 +301,9 @@ func TestPlantedInAnswers(t *testing.T) {
 // thinking, reasons, arguments, a tool that answers with an error.
 func TestPlantedInRun(t *testing.T) {
 	for i, sample := range safetytest.Samples(safetytest.NewRand(61)) {
+		if safetytest.Race && i%6 != 0 {
+			continue
+		}
 		p := &planter{samples: []safetytest.Sample{sample}}
 		quoted, err := json.Marshal(sample.Text())
 		if err != nil {
