@@ -112,7 +112,7 @@ func recorded(b *testing.B) (name string, lines [][]byte, size int) {
 		}
 	}
 	once := lines
-	for size = 0; ; lines = append(lines, once...) {
+	for ; ; lines = append(lines, once...) {
 		size = 0
 		for _, line := range lines {
 			size += len(line)
