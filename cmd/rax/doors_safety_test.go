@@ -38,9 +38,6 @@ var openers = map[string]string{
 	"kernel/tool/shell_windows.go": "a tool: runs what the model asks for, where the user allows it",
 	"kernel/model/fake/fake.go":    "a provider for tests, on loopback",
 	"kernel/strategy/export.go":    "tells a logger that it was handed about Records",
-	"kernel/proxy/handler.go":      "gives an agent the bytes of the provider that it asked; what is kept goes through a trace.Writer",
-	"kernel/proxy/proxy.go":        "gives an agent the bytes of the provider that it asked; what is kept goes through a trace.Writer",
-	"kernel/proxy/serve.go":        "gives an agent the bytes of the provider that it asked; what is kept goes through a trace.Writer",
 }
 
 // writers are the files outside of debrief/render that take an io.Writer, which
