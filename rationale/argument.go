@@ -91,7 +91,7 @@ func (x *ArgumentExtractor) Rationale() ([]byte, bool) { return x.got, x.found }
 // Write takes the next piece of the arguments and returns what is certain of
 // the rest.
 func (x *ArgumentExtractor) Write(chunk []byte) []byte {
-	out := make([]byte, 0, len(chunk)+len(x.held))
+	out := make([]byte, 0, len(chunk))
 	for i := 0; i < len(chunk); i++ {
 		if x.state == argPass {
 			x.log.keep(len(chunk) - i)

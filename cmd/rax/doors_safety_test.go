@@ -23,6 +23,9 @@ import (
 // standard stream.
 var openers = map[string]string{
 	"cmd/rax/watch.go":             "opens the file of the exporter and the log, which take Records only",
+	"kernel/proxy/handler.go":      "gives an agent the bytes of the provider that it asked; what is kept goes through a trace.Writer",
+	"kernel/proxy/proxy.go":        "gives an agent the bytes of the provider that it asked; what is kept goes through a trace.Writer",
+	"kernel/proxy/serve.go":        "gives an agent the bytes of the provider that it asked; what is kept goes through a trace.Writer",
 	"cmd/rax/main.go":              "hands the standard streams to the commands",
 	"cmd/rax/open.go":              "spools standard input, which has to be read twice, for its owner alone; removed at the end",
 	"parsers/transcript/input.go":  "copies an input that cannot be read twice, for its owner alone; removed at the end",

@@ -83,7 +83,7 @@ that was not stated is counted and shown as missing; it is never made up.`,
 	root.PersistentFlags().String("trace-dir", "", "the trace directory (default $RAX_TRACE_DIR, else ~/.rax/traces)")
 	root.PersistentFlags().String("color", "auto", "colour: auto, always or never")
 	root.AddCommand(
-		newRun(sys), newDiagnose(sys), newImport(sys), newTools(), newPrompt(), newSchema(), newVersion(),
+		newRun(sys), newDiagnose(sys), newImport(sys), newTools(), newProxy(sys), newPrompt(), newSchema(), newVersion(),
 		exitCodesTopic(), environmentTopic(),
 	)
 	addCompletion(root)
