@@ -358,3 +358,23 @@ func FuzzFold(f *testing.F) {
 		}
 	})
 }
+
+// TestLatest: of several runs the one that started last, wherever it stands; of
+// equals the one that stands last.
+func TestLatest(t *testing.T) {
+	at := func(starts ...int64) []debrief.Debrief {
+		var runs []debrief.Debrief
+		for _, s := range starts {
+			runs = append(runs, debrief.Debrief{StartedAt: s})
+		}
+		return runs
+	}
+	for _, tt := range []struct {
+		runs []debrief.Debrief
+		want int
+	}{{nil, -1}, {at(5), 0}, {at(1, 2, 3), 2}, {at(3, 1, 2), 0}, {at(2, 2), 1}, {at(0, 0), 1}} {
+		if got := debrief.Latest(tt.runs); got != tt.want {
+			t.Errorf("%d runs: %d, want %d", len(tt.runs), got, tt.want)
+		}
+	}
+}

@@ -375,3 +375,19 @@ func (b toolbox) Lookup(name string) (kernel.ToolSpec, bool) {
 func (b toolbox) Call(ctx context.Context, _ string, args json.RawMessage) (kernel.ToolResult, error) {
 	return b.Run(ctx, args)
 }
+
+// TestDeniedWithoutAMessage: a rule need not say why; the call is not made all
+// the same.
+func TestDeniedWithoutAMessage(t *testing.T) {
+	made := false
+	r := play(t, kernel.Config{
+		Model:    native(answer(block1, `search {"q":"a"}`), answer("done")),
+		Tools:    box{"search": func(json.RawMessage) (string, error) { made = true; return "x", nil }},
+		Strategy: strategy.Reactive{},
+		Policy:   control.Policy{Rules: []control.Rule{{Tool: "search", Verdict: control.Deny}}},
+	})
+	end := find[*trace.ToolCallEnd](r)[0]
+	if made || !end.Rejected || *end.OK || end.Error == "" {
+		t.Errorf("made %v, %+v", made, end)
+	}
+}
